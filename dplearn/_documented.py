@@ -1,7 +1,5 @@
-"""What public functions or classes describe in the same words stands once, and is added to the others.
-
-Entries that many estimators share are those of `Shared`; those of a few stand in a base class or in one.
-Functions have entries in common with others of their kind.
+"""What public functions or classes describe in the same words stands once, and is added to the others:
+entries that many estimators share in `Shared`, those of a few in a base class or in one of them.
 """
 
 import re
@@ -178,7 +176,6 @@ class Calculator:
 
 def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     """Return a decorator that adds to a docstring the entries of others, and of `Shared`, that it leaves out.
-
     These are parameters of its own signature, in that order; from others that are classes also attributes,
     for a class, and errors, for a function that is charged. An own entry may leave out its type, or its text,
     or begin its text with ... for the words of the others; names alone, such as `noise_, domain_`, stand for

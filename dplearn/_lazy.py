@@ -1,9 +1,8 @@
 """Packages whose names are imported when they are first asked for.
 
-`import dplearn` would otherwise import every learner, and take twice as long as scikit-learn. What a package
-exports stands once, in a stub beside it (`__init__.pyi`), which type checkers read; here the imports of that
-stub are carried out one by one. No package imports its own modules: two threads, of which one imports the
-package and one a module of it, would wait for each other.
+`import dplearn` would otherwise import every learner, and take twice as long as scikit-learn. A stub
+(`__init__.pyi`) lists what a package exports, for type checkers too; its imports are carried out one by one.
+No package imports its own modules, or two threads could wait for each other.
 
 >>> import dplearn
 >>> "ThresholdClassifier" in dir(dplearn), dplearn.ThresholdClassifier.__module__

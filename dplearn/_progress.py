@@ -1,11 +1,9 @@
 """Bars of progress: a loop of a public length that goes on for more than two seconds is counted by tqdm.
 
 `progress` is entered once for a piece of work, such as a fit, and loops within it go through `watched`. Only
-the outermost loop at a time is counted. The numbers of its steps, planned and done, must be public. The times
-are not: a bar shows what a clock shows.
-
-There is no bar without tqdm, where standard error is neither a terminal nor a notebook, such as within an
-isolated model, and where the environment variable DPLEARN_PROGRESS is 0.
+the outermost loop at a time is counted. The numbers of its steps must be public; times are what a clock
+shows. There is no bar without tqdm, outside a terminal or a notebook, and where the environment variable
+DPLEARN_PROGRESS is 0.
 
 >>> with progress():
 ...     [2 * each for each in watched(range(3), "doubling")]

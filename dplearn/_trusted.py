@@ -1,8 +1,7 @@
 """The types that a file of a learner, or of a synthetic table, may contain, for formats that run no code.
 
-`skops.io.load` and MLflow's default format load only types that the reader trusts. These are the classes and
-the functions of this package; a law holds the list equal to what fitted learners, transformers and synthetic
-tables consist of. Default estimators have types of scikit-learn besides.
+`skops.io.load` and MLflow's default format load only types that the reader trusts. A law holds the list equal
+to what fitted learners, transformers and synthetic tables consist of, types of scikit-learn aside.
 
 >>> TRUSTED_TYPES[:2]
 ['dplearn.concepts.base.ChosenConcept', 'dplearn.concepts.corners.Corner']

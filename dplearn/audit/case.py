@@ -1,6 +1,5 @@
-"""Audit cases: a computation, a small universe of records, its claimed guarantee and required evidence.
-
-A `Mutant` is a planted mistake that a case must detect. `FaultyDice` raise an error at a chosen draw.
+"""Audit cases: a computation, a small universe of records, its claimed guarantee and required evidence. A
+`Mutant` is a planted mistake that a case must detect; `FaultyDice` raise an error at a chosen draw.
 """
 
 import hashlib

@@ -1,13 +1,9 @@
 """Fingerprinting codes: labels of k outputs that show, from the outputs of a fit, who was in the data.
 
-A user's codeword is a row of k labels. The users of a coalition, who see their own rows only, make a word of
-k labels; the tracer accuses users by that word.
-
-`UniformCode` and `ThresholdCode` have exact p-values: an innocent's codeword is exchangeable with one that
-nobody has seen, whatever the coalition does and whether or not it keeps to the codewords that it has.
-`TardosCode` and `BonehShawCode` are the published ones, with their lengths and thresholds; these assume that
-the word keeps to the labels that all members of the coalition share. In `InteriorPointCode` each user holds
-a number, and a coalition answers with any number between its own: no private method finds such often.
+A user's codeword is a row of k labels. A coalition, whose users see their own rows only, makes a word of k
+labels, by which the tracer accuses users. `UniformCode` and `ThresholdCode` have exact p-values, whatever the
+coalition does. `TardosCode` and `BonehShawCode` are the published ones; these assume that the word keeps to
+the labels that all members share. In `InteriorPointCode` users hold numbers.
 """
 
 import math

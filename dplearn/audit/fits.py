@@ -1,8 +1,8 @@
 """Fits and releases as computations for audits: all of it on each path, or only what makes draws.
 
-Reading, planning and summarising make no draw, so a `StagedFit` or a `ReleaseFit` does this once a table, and
-the rest once a path; this module alone carries out recipes, through `ready`. A `WholeFit` runs all of it on
-each path; one such case a class verifies that both together are the fit.
+A `StagedFit` or a `ReleaseFit` reads, plans and summarises, which makes no draw, once a table, and does the
+rest once a path. A `WholeFit` runs all of it on each path; one such case a class verifies that both are the
+fit.
 """
 
 import warnings

@@ -1,8 +1,7 @@
 """Replay of runs on neighbouring data: a check that the arguments of draws differ only as the proof allows.
 
-Enumeration computes epsilon on small universes. Replay checks, on data of any size, an assumption of the
-proof: that neighbours make the same draws in the same order, with arguments that differ by at most the
-claimed sensitivity, as the rules state it.
+It checks on data of any size what a proof assumes: that neighbours make the same draws in the same order,
+with arguments that differ by at most the claimed sensitivity.
 """
 
 from collections.abc import Callable, Mapping

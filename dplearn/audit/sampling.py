@@ -1,12 +1,8 @@
 """Sampling audits of a claimed guarantee: lower bounds on epsilon and delta that hold with high probability.
 
-The samples are split into three parts. The first part sorts the outcomes by their estimated ratio of
-probabilities, the second chooses an initial segment of that order as the event, and the third, which is
-independent of this choice, bounds the event's probabilities on both sides.
-
-Outcomes are divided into bins. Bins are sorted, by the ratio of their counts on the two sides and by value;
-the candidate events are the initial segments of these orders. A bound on epsilon holds for every choice of
-events, because different samples choose an event and test it.
+Of three parts of the samples, the first sorts bins of outcomes by their estimated ratio of probabilities and
+by value, the second chooses an initial segment of an order as the event, and the third, independent of this
+choice, bounds the event's probabilities on both sides. So a bound holds for every choice of events.
 """
 
 import math

@@ -1,7 +1,5 @@
-"""A lower bound on epsilon from one fit to several labels of a record: tracing as an audit.
-
-Each record has two candidates for its labels, and a secret fair coin chooses one. Tracing guesses coins from
-the labels that the fit predicts; a fit with a small epsilon does not allow many right guesses.
+"""A lower bound on epsilon from one fit to several labels of a record: tracing as an audit. For each record a
+secret coin chooses between two candidate labels; tracing guesses coins from the predicted labels.
 """
 
 import math

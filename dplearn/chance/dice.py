@@ -1,8 +1,7 @@
 """The protocol `Dice`: primitives for all random draws on which a privacy guarantee depends.
 
 Each primitive takes Python integers or Fractions and has exactly the distribution of its formula: no float
-decides an outcome. Supports are finite and can be enumerated. The exceptions are discrete Gaussians and noise
-between open ends: an enumeration omits a small, known part of their probability.
+decides an outcome. Supports can be enumerated, but for a small, known probability in open tails.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
-"""Public random choices, such as the assignment of records to shards and the seeds of base estimators.
-
-Public choices are independent of the noise. Their seed may be published: a guarantee holds for each value of
-it.
+"""Public random choices, such as the assignment of records to shards and the seeds of base estimators. They
+are independent of the noise: a guarantee holds for each value of their seed, which may be published.
 """
 
 from typing import Any, Self

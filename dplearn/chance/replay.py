@@ -1,7 +1,5 @@
-"""Dice that record the draws of a run and replay their outcomes on a neighbouring data set.
-
-With the same outcomes on neighbouring data, the arguments of each draw may differ only as the privacy proof
-allows, and the rest of the run may not differ at all.
+"""Dice that record the draws of a run and replay their outcomes on a neighbouring data set, where the
+arguments of each draw may differ only as the privacy proof allows, and the rest of the run not at all.
 """
 
 from collections.abc import Sequence

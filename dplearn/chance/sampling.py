@@ -1,9 +1,8 @@
 """Exact samplers for all primitives of the dice, from uniform random bytes.
 
-A `Table` draws by inversion from weights that can be computed to any precision. While the interval of the
-known bits of a uniform number may contain a boundary between two outcomes, more bits are drawn and the
-boundaries are computed more precisely. So the outcome has exactly the distribution of the weights. Sixteen
-bits decide most draws by one look-up, and sixty-four decide nearly all others. Identities do the rest:
+A `Table` draws by inversion from weights of any precision: while a boundary between two outcomes may lie
+within the known bits of a uniform number, more bits are drawn. So the outcome has exactly the distribution of
+the weights. Sixteen bits decide most draws by one look-up. Identities do the rest:
 
 - the base-256 digits of a geometric variable are independent (the first is unbounded), and the difference of
   two geometric variables is discrete Laplace, so a few small tables suffice for any scale;
@@ -369,10 +368,9 @@ class ByteDice:
         return one_or_many(drawn, size)
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
-        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
-
-        Many groups are put into levels. A level is drawn by a bound on its weight, then one of its members,
-        which is accepted with its weight relative to the bound, ratio**excess; else all is drawn again.
+        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i]. Of many
+        groups, a level is drawn by a bound on its weight, then a member, which is accepted with its weight
+        relative to the bound.
         """
         if len(exponents) < MANY_GROUPS:
             indices, e, m = check_groups(exponents, multiplicities)
@@ -389,14 +387,11 @@ class ByteDice:
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
-        """Draw the group of the candidate that permute-and-flip selects.
-
-        Propose each candidate c at the times of its own Poisson process of rate 1, with a coin of bias p_c:
-        the first candidate whose *first* coin succeeds is the one. All successes are a process of rate A =
-        sum of p, and draws of the exponential mechanism. The i-th success is at a sum s of i exponential
-        variables divided by A, and its candidate's first proposal unless that had a success before, or a
-        failure: with probability 1 - exp(-(1 - p_c) s), so an exponential variable F is compared with (1 -
-        p_c) s.
+        """Draw the group of the candidate that permute-and-flip selects. Propose each candidate c at the
+        times of its own Poisson process of rate 1, with a coin of bias p_c: the first candidate whose *first*
+        coin succeeds is the one. All successes are a process of rate A = sum of p, and draws of the
+        exponential mechanism; the i-th, at a sum s of i exponential variables divided by A, is its
+        candidate's first proposal with probability exp(-(1 - p_c) s) unless that had a success before.
         """
         indices, e, m = check_groups(exponents, multiplicities)
         table = Table(power_weights(check_ratio(ratio), e, m))
@@ -516,10 +511,8 @@ class ByteDice:
 
 
 class Levels:
-    """Groups by increasing exponent, in levels of similar weight.
-
-    Exponents exceed the bound of their level by less than a width of weight 1/2 or more, except in the last
-    level, which weighs little.
+    """Groups by increasing exponent, in levels of similar weight: exponents exceed the bound of their level
+    by less than a width of weight 1/2 or more, except in the last level, which weighs little.
     """
 
     def __init__(self, ratio: Fraction, exponents: Integers, multiplicities: Integers):

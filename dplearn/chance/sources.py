@@ -1,9 +1,8 @@
 """Dice that draw from the operating system's entropy, the default, and reproducible dice, for tests only.
 
-Only the former make releases that may be published. They serve small requests from a buffer, to save system
-calls. A lock protects the buffer from concurrent threads. A forked child discards it, also after a fork
-outside Python, so that two processes never draw the same noise. Used bytes are overwritten, so that the
-memory does not contain noise that was already drawn. The dice hold no bytes and cannot be pickled.
+Only the former make releases that may be published. They serve small requests from a buffer, under a lock. A
+forked child discards it, so that two processes never draw the same noise, and used bytes are overwritten. The
+dice cannot be pickled.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The command line, `python -m dplearn`: a demonstration, fits and releases, ledgers and audits.
 
-Only the module of the given command is imported, so that help is shown at once. An error is one line on
-standard error, with exit status 2. It quotes parameters and public descriptions, never a cell of a table.
+Only the module of the given command is imported. An error is one line on standard error, with exit status 2;
+it quotes parameters and public descriptions, never a cell of a table.
 """
 
 import argparse

@@ -1,6 +1,5 @@
-"""The command `audit`: enumerate the installed code on small universes, and print the exact epsilons.
-
-With `--trace`: fit each learner of several labels once, and print lower bounds on epsilon.
+"""The command `audit`: enumerate the installed code on small universes, and print the exact epsilons; or with
+`--trace` fit each learner of several labels once, and print lower bounds on epsilon.
 """
 
 import argparse

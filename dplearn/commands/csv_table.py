@@ -1,9 +1,8 @@
 """Strict reading of tables in CSV files, workbooks and Parquet, with messages that quote no record.
 
-Messages contain the path, numbers of cells and, once the user has declared or confirmed them, the names of
-columns. Usually the first line names the columns, and the names are public; in a file without a header the
-first line is a record. So a first line that looks like a record is refused, unless an option declares it as a
-header or as a record, and no message quotes a first line that the user has not declared as a header.
+Messages contain the path, numbers of cells and, once declared or confirmed, the names of columns. A first
+line that looks like a record is refused, unless an option declares it as a header or as a record, and no
+message quotes a first line that the user has not declared as a header.
 """
 
 import argparse

@@ -1,7 +1,5 @@
-"""The two tasks of `fit`, to predict labels or numbers, and the learners of each.
-
-These need only a table, a target, epsilon and delta. `Classification` and `Regression` read the target; the
-rest of the command is the same for both.
+"""The two tasks of `fit`, to predict labels or numbers, and the learners of each, which need only a table, a
+target, epsilon and delta.
 """
 
 import argparse
@@ -261,9 +259,8 @@ class Classification:
         return np.array(_target_cells(table, options.target, source, advice))
 
     def check(self, y: NDArray[Any], learner: Any, options: argparse.Namespace) -> dict[str, int]:
-        """Refuse labels that are not declared, too many labels, and fewer or more than the learner takes.
-
-        Return the arguments of its plan about the labels.
+        """Refuse labels that are not declared, too many labels, and fewer or more than the learner takes;
+        return the arguments of its plan about the labels.
         """
         found, declared = set(y.tolist()), learner.classes
         most = min(_MANY_LABELS, max(_FEW_LABELS, len(y) // _PER_LABEL))

@@ -1,13 +1,9 @@
 """Base classes of concept classes, also those over bits, and the interfaces of concepts and error profiles.
 
-A concept class is public: its domain, its number of labels and therefore its members do not depend on data.
-For given data, an `ErrorProfile` has the number of members for each number of errors, and access to the i-th
-member with a given number. A private selection of a member needs nothing else, so a class of 2**64 members
-need not be listed.
-
-A class may be *drawn*: then its members depend on a public seed, and stand for targets that are too many to
-list. This is a one-way protocol with public coins: a member is the first party's message, `predict` is the
-second party.
+A concept class is public: its domain, number of labels and members do not depend on data. For given data, an
+`ErrorProfile` has the number of members for each number of errors, and the i-th member with a given number. A
+private selection needs nothing else, so a class of 2**64 members need not be listed. The members of a *drawn*
+class depend on a public seed, and stand for targets that are too many to list.
 """
 
 from abc import ABC, abstractmethod
@@ -314,9 +310,8 @@ class CountedClass(ConceptClass):
 
 
 class ListedMembers(CountedClass):
-    """Some members of a class that counts the errors of each.
-
-    `positions` (size,): the positions of the members in the order of the class, increasing.
+    """Some members of a class that counts the errors of each. `positions` (size,): the positions of the
+    members in the order of the class, increasing.
     """
 
     def __init__(self, concepts: CountedClass, positions: NDArray[np.intp]):
@@ -351,10 +346,8 @@ def literal(name: str, feature: int, domain: Product | None, *, positive: bool =
 
 
 class BitConcepts(CountedClass):
-    """Base of classes over bits that are determined by the columns and one further parameter.
-
-    A subclass sets `parameter` to the name of that parameter, has it, `n_features` and `binarize` as
-    arguments of its constructor, and stores it and `n_features` as attributes of the same names.
+    """Base of classes over bits that are determined by the columns and one further parameter, whose name a
+    subclass sets as `parameter`; both are arguments of its constructor and attributes.
     """
 
     default_domain = Bits()

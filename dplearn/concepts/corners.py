@@ -1,9 +1,8 @@
 """Corners: one label where each column is up to, or above, a cut, and the other elsewhere.
 
-The distinct values of the columns divide the cuts of each column into intervals of cuts that divide the
-records alike, and so the combinations of cuts into cells. One table of prefix sums has the records of all
-cells, for each direction of the corners. A cell has as many members as the product of its lengths: that of
-the first column, below 2**64, times those of all others, whose product is at most 2**64.
+The distinct values of the columns divide the cuts of each column into intervals that divide the records
+alike, and so the combinations of cuts into cells, each of as many members as the product of its lengths (at
+most 2**128). One table of prefix sums has the records of all cells, for each direction of the corners.
 """
 
 from collections.abc import Iterator, Sequence
@@ -308,13 +307,8 @@ class Corners(ConceptClass):
 
 
 class ListedCorners(Corners):
-    """The corners of a class that differ on public records.
-
-    `columns` (n,): Public. The records, as returned by `domain.encode`.
-
-    Notes
-    -----
-    The order of the members is that of the class.
+    """The corners of a class, in its order, that differ on public records, `columns` (n,) as `domain.encode`
+    returns.
     """
 
     def __init__(self, corners: Corners, columns: Sequence[NDArray[Any]]):
@@ -457,9 +451,8 @@ def _cuts_between(values: NDArray[Any], size: int) -> _Intervals:
 
 
 def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.bool_]:
-    """Return the cells of the corners that records bound on each side, and of one empty corner.
-
-    A corner is bounded if, among its records, one has the last value of each column.
+    """Return the cells of the corners that records bound on each side, as one of them has the last value of
+    each column, and of one empty corner.
     """
     turned = tuple(axis for axis, side in enumerate(above) if side)
     from_corner = np.flip(occupied, turned)
@@ -519,10 +512,9 @@ _HALF = np.uint64(32)
 
 
 def prefix_nets(nets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the net labels of the records whose value in each column is among the first ones.
-
-    `nets`: for each combination of values, the number of records with label 1 minus that with label 0. The
-    result has a place more in each column, where index i counts the records with the first i values.
+    """Return the net labels of the records whose value in each column is among the first ones. `nets`: for
+    each combination of values, the number of records with label 1 minus that with label 0. The result has a
+    place more in each column, where index i counts the records with the first i values.
     """
     prefix = np.zeros([size + 1 for size in nets.shape], dtype=np.int64)
     prefix[(slice(1, None),) * nets.ndim] = nets
@@ -532,9 +524,8 @@ def prefix_nets(nets: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def nets_inside(prefix: NDArray[np.int64], above: Sequence[bool]) -> NDArray[np.int64]:
-    """Return the net labels inside the corners of each cell, from the sums of `prefix_nets`.
-
-    `above`: for each axis whether a corner has the values above its cut, rather than up to it.
+    """Return the net labels inside the corners of each cell, from the sums of `prefix_nets`. `above`: for
+    each axis whether a corner has the values above its cut, rather than up to it.
     """
     inside = prefix
     for axis, side in enumerate(above):
@@ -544,9 +535,8 @@ def nets_inside(prefix: NDArray[np.int64], above: Sequence[bool]) -> NDArray[np.
 
 
 def net_counts(inside: NDArray[np.int64], lengths: Sequence[NDArray[np.uint64]]) -> dict[int, int]:
-    """Return the exact number of combinations of cuts for each net of labels that occurs inside.
-
-    `lengths`: the numbers of cuts along each axis of `inside`.
+    """Return the exact number of combinations of cuts for each net of labels that occurs inside. `lengths`:
+    the numbers of cuts along each axis of `inside`.
     """
     heights, widths = lengths[0], _products(lengths[1:])
     inside = inside.reshape(len(heights), -1)

@@ -149,9 +149,8 @@ class Lines(ConceptClass):
 
 
 class _LineErrors:
-    """The errors of all lines. Private.
-
-    A line's are `n_ones` minus its net count. `nets`: the labels 1 of each point minus its labels 0.
+    """The errors of all lines. Private. A line's are `n_ones` minus its net count. `nets`: the labels 1 of
+    each point minus its labels 0.
     """
 
     def __init__(self, nets: dict[tuple[int, int], int], n_ones: int, p: int):
@@ -192,9 +191,8 @@ class _LineErrors:
         return p * p - len(self._slopes) - (k * p - int(self._n_slopes.sum()))
 
     def member(self, errors: int, index: int) -> Line:
-        """Return the `index`-th line with `errors` errors.
-
-        The lines through several records come first, then those through one, then those through none.
+        """Return the `index`-th line with `errors` errors. The lines through several records come first, then
+        those through one, then those through none.
         """
         net = self._n_ones - errors
         several = np.flatnonzero(self._line_nets == net)
@@ -215,10 +213,9 @@ class _LineErrors:
         return Line(slope, intercept, self._p)
 
     def _nth_empty(self, index: int) -> Line:
-        """Return the `index`-th line through no record, by slope and intercept.
-
-        With k distinct points, there are p - k such lines of each slope that no line through several points
-        has, and one more for each further point on a line of the slope.
+        """Return the `index`-th line through no record, by slope and intercept. With k distinct points, there
+        are p - k such lines of each slope that no line through several points has, and one more for each
+        further point on a line of the slope.
         """
         p, k = self._p, len(self._x)
         more: Counter[int] = Counter()
@@ -303,14 +300,9 @@ def residues(values: Any, p: int) -> NDArray[Any]:
 
 
 def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
-    """Return the inverses modulo p, with one inversion and about three products a value.
-
-    `values` (n,): from 1 to p - 1, as returned by `residues`. `p`: a prime.
-
-    Notes
-    -----
-    The inverse of a product of two values, multiplied by one of them, is the inverse of the other. Products
-    of pairs are inverted together, by the same rule.
+    """Return the inverses modulo p of numbers from 1 to p - 1, with one inversion and about three products
+    each: the inverse of a product of two, times one of them, is the inverse of the other, and so on for pairs
+    of pairs.
     """
     if len(values) < 2:
         return residues([pow(value, -1, p) for value in values.tolist()], p)
@@ -323,9 +315,8 @@ def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
 
 
 def slopes_from(x: NDArray[Any], y: NDArray[Any], place: int, p: int, start: int = 0) -> "Slopes":
-    """Return the slopes of the lines through one of several distinct points and each of the others.
-
-    `x`, `y`: as returned by `residues`. Points before the position `start` are left out.
+    """Return the slopes of the lines through one of several distinct points and each of the others. `x`, `y`:
+    as returned by `residues`. Points before the position `start` are left out.
     """
     dx, dy = (x[start:] - x[place]) % p, (y[start:] - y[place]) % p
     kept = np.flatnonzero(dx != 0)
@@ -349,19 +340,11 @@ class Slopes:
 
 
 def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
-    """Return the line with the greatest quality, and its distance to instability.
-
-    `points`: Private. The multiplicity of each point. `p`: a prime. `line`: the line with a quality above
-    that of all others; None if there is none. `distance`: 0 if one replaced point may change the line; it
-    changes by at most 1 with a replaced point.
-
-    Notes
-    -----
-    Proof: a point added to a line increases its number of points by 1 and its greatest multiplicity by 0 or
-    1, so a replaced point changes each quality by at most 1, and so the greatest and the second greatest. The
-    lead, their difference, changes by at most 2; the rest is the proof of `kernels.points.leading_key`.
-
-    Time is linear in the number of distinct points if they lie on one line, and quadratic otherwise.
+    """Return the line with the greatest quality, None if it is not alone, and its distance to instability.
+    The distance is 0 if one replaced point may change the line, and changes by at most 1 with a replaced
+    point. Proof: a point added to a line increases its number of points by 1 and its greatest multiplicity by
+    0 or 1, so a replaced point changes each quality by at most 1, and the lead of the greatest over the
+    second by at most 2; the rest is the proof of `kernels.points.leading_key`.
     """
     if len(points) < 2:
         return None, 0
@@ -378,9 +361,8 @@ def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
 
 
 def leading_point(points: Points) -> tuple[tuple[int, int] | None, int]:
-    """Return the point that occurs most often, or None if two do, and its distance to instability.
-
-    The distance is as for `leading_line`; the proof is that of `kernels.points.leading_key`.
+    """Return the point that occurs most often, or None if two do, and its distance to instability. The
+    distance is as for `leading_line`; the proof is that of `kernels.points.leading_key`.
     """
     if not points:
         return None, 0
@@ -419,10 +401,8 @@ def _best_line(
 def _qualities(
     x: NDArray[Any], y: NDArray[Any], counts: NDArray[np.int64], p: int
 ) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield, for each point, the two best lines through it and later points, with their qualities there.
-
-    Each line is complete at the first of its points. Only the two best lines at a point can be the first and
-    the second of all, or one of these is a part of a line that was complete before.
+    """Yield, for each point, the two best lines through it and later points, with their qualities there: a
+    line is complete at its first point, and only these can be the first and the second of all.
     """
     for place in range(len(x) - 1):
         lines = slopes_from(x, y, place, p, start=place + 1)
@@ -443,15 +423,9 @@ _ROUNDS = 20
 
 @lru_cache(maxsize=64)
 def is_prime(n: int) -> bool:
-    """Return whether an integer is prime.
-
-    `n`: any integer. Result: correct for n below 3 * 10**24 and for n = 2**k - 1, by the test of Lucas and
-    Lehmer. Otherwise a composite number is called prime with probability at most 4**-20 over its 20 bases,
-    which are taken from a hash of n.
-
-    Notes
-    -----
-    **Source.** Rabin (1980) for the error of a random base; Sorenson and Webster (2015) for the 13 bases.
+    """Return whether an integer is prime: correct for n below 3 * 10**24 and for n = 2**k - 1, by the test of
+    Lucas and Lehmer. Otherwise a composite number is called prime with probability at most 4**-20 over 20
+    bases, taken from a hash of n (Rabin 1980; Sorenson and Webster 2015 for the 13 bases).
     """
     if n < 2 or any(n % small == 0 for small in _BASES):
         return n in _BASES

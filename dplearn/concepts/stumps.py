@@ -289,13 +289,8 @@ class Thresholds(DecisionStumps):
 
 
 class ListedStumps(DecisionStumps):
-    """The stumps of a class with listed cuts, and the constant labels, each of them once.
-
-    `cuts`: Public. For each tested column of the class, the codes of its cuts, increasing.
-
-    Notes
-    -----
-    The order of the members is that of the class, and the constant labels come last.
+    """The stumps of a class with public cuts, `cuts` for each tested column, in its order; constant labels
+    come last.
     """
 
     def __init__(self, stumps: DecisionStumps, cuts: Sequence[NDArray[Any]]):
@@ -417,15 +412,11 @@ class CutErrors:
 
 
 def levels_of_cuts(sizes: Sequence[int]) -> int:
-    """Return the levels of a mistake tree of the cuts of columns with these numbers of ordered values.
-
-    Notes
-    -----
-    The first point has the least value in each column, and its label is that of the lower side. Then a binary
-    search of the greatest column has floor(log2(size)) levels, as all values above the cut may be none. Or
-    the next j points have the least value in some columns and the greatest in the others; their labels tell
-    which of 2**j columns is cut, and a search of its size - 1 inner cuts follows. With one column this is the
-    Littlestone dimension, floor(log2(2 size)).
+    """Return the levels of a mistake tree of the cuts of columns with these numbers of ordered values. The
+    first point has the least value in each column. A binary search of the greatest column then has
+    floor(log2(size)) levels. Or the next j points have the least value in some columns and the greatest in
+    the others; their labels tell which of 2**j columns is cut, and a search of its size - 1 inner cuts
+    follows. With one column this is the Littlestone dimension, floor(log2(2 size)).
     """
     falling = sorted(sizes, reverse=True)
     levels, j = falling[0].bit_length() - 1, 1

@@ -1,7 +1,5 @@
-"""The privacy card: one page that explains the guarantee of a release to those who decide about it.
-
-`privacy_card` collects public values; card.html and card.txt, beside this file, are the layouts that they
-fill.
+"""The privacy card: one page that explains the guarantee of a release to those who decide about it, in the
+layouts of card.html and card.txt.
 """
 
 import datetime

@@ -1,8 +1,6 @@
-"""What the card and the registry entry say of a release: its guarantee, its settings, its evidence.
-
-All of it is public: the guarantee in words, how far a release can change a belief about one record; settings
-without seeds, ledgers and fitted values; and the audit cases of each class with their frozen results, which
-are read from files, so that no case is imported.
+"""What the card and the registry entry say of a release: its guarantee in words, how far it can change a
+belief about one record, its settings, and the audit cases of each class with their frozen results, from
+files. All of it is public.
 """
 
 import inspect

@@ -1,7 +1,5 @@
-"""Entries for the public registry of deployments of differential privacy, from a release and its guarantee.
-
-The fields and their values are those of the registry's schema; registry_schema.json, beside this file,
-records them with the source and its date.
+"""Entries for the public registry of deployments of differential privacy, from a release and its guarantee,
+with the fields and values of registry_schema.json, which states its source and date.
 """
 
 import datetime

@@ -1,8 +1,8 @@
 """The base class `Domain`: a public, finite set of values, encoded as the integers 0..size-1.
 
-The code of a value depends on this value alone and not on other cells of the column, so one replaced record
-changes one row of codes. A value outside the domain raises an error before any charge. A guarantee lists the
-absence of such values as a precondition, `assumption`. Error messages contain no values.
+The code of a value depends on this value alone, so one replaced record changes one row of codes. A value
+outside the domain raises an error before any charge, without values in its text; a guarantee lists their
+absence as a precondition, `assumption`.
 """
 
 from abc import ABC, abstractmethod

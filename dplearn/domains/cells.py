@@ -1,8 +1,7 @@
 """Conversion of tables and columns into arrays, cell by cell.
 
-numpy, pandas and polars choose one type for a whole column or table: one missing value turns integers into
-floats, one fraction turns a list of lists into floats, one text turns all cells into text. One record would
-then change how all others are read, and no guarantee would hold. Therefore lists, data frames and other
+numpy, pandas and polars choose one type for a whole column or table, so one missing value, fraction or text
+would change how all others are read, and no guarantee would hold. Therefore lists, data frames and other
 containers without a declared type are read into object arrays of unchanged cells.
 """
 
@@ -273,9 +272,8 @@ def exact_cells(values: Any) -> NDArray[Any]:
 
 
 def cells_of(X: Any, *, dates: bool = False) -> NDArray[Any]:
-    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell.
-
-    An array of dates, which are refused without `dates`, becomes one of objects.
+    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell. An
+    array of dates, which are refused without `dates`, becomes one of objects.
     """
     if _is_listed(X):
         rows = list(X)

@@ -1,7 +1,4 @@
-"""The public kinds of columns, from declarations and types, for tables whose domains are learned.
-
-A kind is declared, or derived from the type (dtype) of a column. No cell is read.
-"""
+"""The public kinds of columns whose domains are learned, declared or from a type; no cell is read."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

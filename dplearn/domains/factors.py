@@ -1,7 +1,6 @@
 """Columns as factors: the distinct cells of a column, and for each row the place of its cell among them.
 
-A function of cells is applied to each distinct cell, and taken for each row. So its value for a row depends
-on this row's cell alone, as if it were applied to all cells; only the time depends on the other cells.
+A function is applied to each distinct cell, and taken for each row: only the time depends on other cells.
 
 >>> read = factor(np.array(["no", None, "no"], dtype=object))
 >>> read.codes.tolist(), read.levels.tolist(), read.counts()

@@ -1,8 +1,7 @@
 """Keys: cells as values of built-in types that are equal for cells of equal meaning, and counts of keys.
 
-Each cell is converted independently of the others. numpy and pandas turn a column of integers into floats if
-one record has a missing value, so a whole float has the key of the integer. NaN, None and pandas' missing
-values have the key None. The order of counts depends on the set of keys alone.
+Each cell is converted independently. A whole float has the key of the integer, since numpy and pandas turn
+integers into floats if a value is missing; missing values have the key None. The order depends on keys alone.
 """
 
 from collections import Counter, defaultdict

@@ -1,9 +1,6 @@
-"""The base classes of private estimators: parameters, fitted attributes, and what scikit-learn needs.
-
-`fit` chooses the dice (`_fit_privately`) and calls `_fit(X, y, dice)`. That carries out the recipe of the
-fit, which `_recipe` makes of the checked parameters, and `_publish` sets the fitted attributes; see
-`dplearn.fit.execute` and `dplearn.estimator.recipe`. An audit carries out the same recipe with enumerating
-dice.
+"""The base classes of private estimators: parameters, fitted attributes, and what scikit-learn needs. `fit`
+chooses the dice; `_fit` carries out the recipe of the checked parameters (`dplearn.fit.execute`), and
+`_publish` sets the fitted attributes. An audit carries out the same recipe with enumerating dice.
 """
 
 import inspect
@@ -205,9 +202,8 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
         return self
 
     def _dice(self, *purpose: object) -> tuple[Dice, bool]:
-        """Return the dice of one fit, and whether their draws are reproducible.
-
-        Seeded fits of different purposes have independent draws.
+        """Return the dice of one fit, and whether they are reproducible; seeded fits of different purposes
+        differ.
         """
         check_constructed(self)
         random_state = self.random_state
@@ -284,10 +280,8 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
 
     @abstractmethod
     def _recipe(self, reproducible: bool) -> FitRecipe:
-        """Check the constructor's parameters, and return the recipe of a fit.
-
-        The decorator `learns_schema` puts a method in its place that for domain="learn" returns a
-        `LearnedFit`, a recipe around this one.
+        """Check the constructor's parameters, and return the recipe of a fit; with domain="learn" the
+        decorator `learns_schema` makes it a `LearnedFit` around this one.
         """
 
     @abstractmethod
@@ -567,11 +561,9 @@ class SeveralOutputsClassifier(HasImportances, PrivateClassifier):
 
 class TellsProgress(CallbackSupportMixin):
     """Base of estimators whose fit has one long step of many tasks, reported to scikit-learn's callbacks.
-
-    In scikit-learn 1.9, from which on it has `set_callbacks`, a fit can pass its callbacks the data, the
-    labels and the partially fitted estimator, so that a monitor can compute scores. Private estimators pass
-    none of these: a callback is called at the begin and at the end of each task, with the estimator's
-    parameters. Its return value cannot stop the fit, since it may depend on the time.
+    `set_callbacks` is there from scikit-learn 1.9 on. A callback is called at the begin and at the end of
+    each task, with the estimator's parameters, and never gets data, labels or the partially fitted estimator.
+    Its return value cannot stop the fit, since it may depend on the time.
     """
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -594,10 +586,8 @@ class TellsProgress(CallbackSupportMixin):
 
 
 def refuse_callers(estimator: Any, X: Any) -> None:
-    """Refuse a fit that a meta-estimator of scikit-learn could not use; the stack tells which one calls.
-
-    One label against the rest has the labels 0 and 1: where all are integers, the fits would succeed, and
-    their predictions could not be put together. Feature selectors look for importances after a fit.
+    """Refuse a fit that a meta-estimator of scikit-learn could not use; the stack tells which one calls. One
+    label against the rest would give predictions that cannot be put together; selectors look for importances.
     """
     classes, frame = getattr(estimator, "classes", None), inspect.currentframe()
     while frame is not None:

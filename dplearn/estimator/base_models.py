@@ -1,16 +1,13 @@
 """Models that learn from private rows: the code that they run, silent and seeded clones, and a dry run.
 
-Refused are models whose methods have been replaced, by autologging for example: code that was put in its
-place later may log, count or send what it sees. Python does not record which is which, so the rule goes by
-packages. Each function that a method consists of, down to the innermost that a decorator wraps, must be code
-of the package in which the class that holds the method is defined, of scikit-learn or dplearn, of Python's
-`functools` or `contextlib`, or of a package that the class's own module imports. This holds for all classes
-from which a model and the models inside it inherit, for classes of models that their code names, and for
-methods that are set on one object alone. A replacement by code of the class's own package, or by compiled
-code, is not noticed.
+Refused are models whose methods have been replaced, by autologging for example: such code may log, count or
+send what it sees. Each function that a method consists of, also inside decorators, must be code of the
+package that defines its class, of one that the class's module imports, of scikit-learn, dplearn, `functools`
+or `contextlib`. This holds for all base classes, models inside a model, and methods that are set on one
+object. A replacement by code of the class's own package, or by compiled code, is not noticed.
 
-An error on private rows is never shown, since it depends on records. So a model is first fitted to rows that
-are public, or made up, with random labels: `dry_run` finds invalid parameters before a fit is charged.
+An error on private rows is never shown. So `dry_run` first fits a model to public or made-up rows, with
+random labels, and finds invalid parameters before a fit is charged.
 
 >>> from sklearn.linear_model import LogisticRegression
 >>> from sklearn.neural_network import MLPClassifier
@@ -134,9 +131,8 @@ def _package(module: Any) -> str:
 
 
 def _imported(kind: type) -> set[str]:
-    """Return the packages that the module of a class imports, or of which it imports functions or classes.
-
-    Other values do not count, and neither do functions of other names: autologging may have put them there.
+    """Return the packages that the module of a class imports, or of which it imports functions or classes
+    under their own names; autologging may have put functions of other names there.
     """
     module = vars(sys.modules.get(kind.__module__, ModuleType("")))
     return {
@@ -209,9 +205,8 @@ def dry_run(
     fit: Fit = lambda estimator, X, y: estimator.fit(X, y),
     most: int = MANY_ROWS,
 ) -> str:
-    """Return the error of an estimator on the first `most` rows with random labels, or an empty text.
-
-    For a regressor, `classes` are targets. `fit` returns the fitted estimator.
+    """Return the error of an estimator on the first `most` rows with random labels (of a regressor, targets),
+    or an empty text; `fit` returns the fitted estimator.
     """
     few = np.arange(min(most, rows.shape[0]))
     X = plain(rows_of(rows, few))

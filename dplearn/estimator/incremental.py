@@ -1,7 +1,6 @@
 """`partial_fit` of learners whose released means add up, call by call, over new records each time.
 
-Each call is a fit of its own records: it spends its own epsilon, and its noisy means join those of the
-earlier calls, weighted by the numbers of records.
+Each call spends its own epsilon; its noisy means join those of earlier calls, weighted by their records.
 
 >>> first = Calls(1, 300, ApproxDP(1), {}, (np.array([0.5]),), (0.01,))
 >>> joined_means(first, [np.array([0.1])], 100)[0].tolist()
@@ -70,18 +69,13 @@ def joined_deviations(earlier: Calls | None, deviations: Sequence[float], n: int
 def in_parallel(earlier: Calls | None, guarantee: ApproxDP) -> ApproxDP:
     """Return the guarantee of all calls together, from that of the last one.
 
-    Notes
-    -----
-    **Privacy.** Let two sequences of tables differ in one record, which is in call i alone. The outcomes of
-    the calls before i have the same distribution. Given these outcomes, call i is
-    (epsilon_i, delta_i)-private. Given its outcome too, later calls have the same tables, and are
-    post-processing. The whole is therefore (epsilon_i, delta_i)-private for one i that is not known, and so
-    for the greatest epsilon and delta.
+    **Privacy.** Let two sequences of tables differ in one record, of call i alone. The calls before i have
+    the same distribution; given these, call i is (epsilon_i, delta_i)-private, and later calls are
+    post-processing. So the whole is private for the greatest epsilon and delta of all calls: parallel
+    composition, McSherry (2009), Theorem 4, here for calls that are chosen adaptively.
 
     **Assumes.** `NEW_RECORDS`, or `NEW_GROUPS`. If epsilon of a call is chosen from earlier outcomes, the
     guarantee that holds beforehand is that for the greatest epsilon that could have been chosen.
-
-    **Source.** Parallel composition: McSherry (2009), Theorem 4, for calls that may be chosen adaptively.
     """
     if earlier is None:
         return guarantee

@@ -1,15 +1,13 @@
 """Isolate models on private rows from the program and from each other: teachers, scored models, candidates.
 
-Each model starts numpy's and the standard library's global random generators from its own public seed, and
-afterwards both are restored: the next draw would reveal the number of a model's draws, which depends on its
-rows. Changes to the handling of floating-point errors, to warning filters and to scikit-learn's configuration
-end with the turn. Printed output and records of `logging` are discarded, those of other threads during the
-turn too. Parallel code inside a model runs sequentially: worker processes would print and serve the next
-model too. An exception that a model raises counts as a failure; only `KeyboardInterrupt` stops the program,
-as a new object without the text, the notes and the context of the model's own.
+Each model starts numpy's and Python's global random generators from its own public seed, and both are
+restored: the next draw would reveal the number of a model's draws. Changes to floating-point errors, warning
+filters and scikit-learn's configuration end with the turn. Printed output and records of `logging` are
+discarded, those of other threads too, and parallel code runs sequentially. An exception counts as a failure;
+only `KeyboardInterrupt` stops the program, as a new object without the model's text.
 
-Not isolated are output that native code writes without Python, packages for logs that do not use `logging`,
-and state that code keeps elsewhere, such as class attributes.
+Not isolated are output of native code, packages for logs other than `logging`, and state such as class
+attributes.
 
 >>> with isolated():
 ...     with turn(1):
@@ -68,10 +66,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def attempt(work: Callable[[], Outcome], otherwise: Callable[[BaseException], Outcome]) -> Outcome:
-    """Return the result of `work`, or of `otherwise` if it raises anything but `KeyboardInterrupt`.
-
-    Compiled libraries raise exceptions that are not an `Exception`, and a teacher may raise `SystemExit`:
-    both depend on its shard. A `KeyboardInterrupt` is replaced by a new one: that of a teacher may quote it.
+    """Return the result of `work`, or `otherwise` for any error, also of a compiled library, but
+    `KeyboardInterrupt`, which is replaced by a new one: errors depend on the shard.
     """
     failure = None
     try:
@@ -246,10 +242,8 @@ def _end() -> None:
 
 
 def native_threads(openmp: int | None) -> AbstractContextManager[Any]:
-    """Limit linear algebra to one thread, and OpenMP to a number of threads; None: in this process, to none.
-
-    Shards are small, and threads that wait for each other take many times as long. The number of threads also
-    changes how sums of floats are rounded: with one thread, a teacher is the same in every process.
+    """Limit linear algebra to one thread, and OpenMP to a number of threads (None: here, to none): shards are
+    small, and with one thread a teacher's sums are rounded the same in every process.
     """
     return (
         _linear_algebra().limit(limits=1)

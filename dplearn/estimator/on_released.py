@@ -1,7 +1,5 @@
-"""Estimators of scikit-learn that are trained on released values, which are kept if the training fails or
-is interrupted.
-
-All here is a function of what was released, and of public values: it costs no privacy.
+"""Estimators of scikit-learn that are trained on released and public values, at no privacy cost; the values
+are kept if the training fails or is interrupted.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """A wrapper for public rows, which a search or a cross-validation does not slice.
 
-scikit-learn slices every argument of `fit` that has as many entries as `X` has rows. So an array of as many
-public rows would silently be cut to the rows of a fold. A tuple of one array has one entry, and a Pipeline
-with `transform_input` transforms the entries of a tuple.
+scikit-learn slices every argument of `fit` that has as many entries as `X` has rows, and would cut public
+rows to those of a fold. A tuple of one array has one entry, which a Pipeline with `transform_input`
+transforms.
 
 >>> rows = PublicData([[1.0, 2.0], [3.0, 4.0]])
 >>> len(rows), rows.X

@@ -1,8 +1,8 @@
 """The recipe of an estimator's fit: its checked parameters, and what is done with them.
 
-An estimator's `_recipe` checks the constructor's parameters and returns a `FitRecipe`; `execute` carries it
-out, and the estimator's `_publish` sets the fitted attributes. A recipe holds no ledger and nothing fitted:
-it goes to where parts of a table are read. That of a learner which only asks queries is a `QueryFit`.
+An estimator's `_recipe` returns a `FitRecipe`; `execute` carries it out, and `_publish` sets the fitted
+attributes. A recipe holds no ledger and nothing fitted, as it goes to where parts of a table are read. That
+of a learner which only asks queries is a `QueryFit`.
 """
 
 from abc import abstractmethod

@@ -1,14 +1,12 @@
 """Fits with `domain="learn"`: a learner releases a schema first, then fits with it, within one budget.
 
-With any other `domain` the recipe of a fit is the learner's own. With `domain="learn"` or `Learn(...)` it is
-a recipe around a recipe, `LearnedFit`. Its `read` keeps rows as they are, and reads them once with a public
-schema that accepts every cell, so that the learner raises its errors before the charge. Its `plan` divides
-the cost between the schema and the learner's own fit; rho or mu^2 where the release is `concentrated`, since
-that makes the schema several times more accurate. Its `run` releases the schema, and then runs the fit of an
-inner learner, whose domain is the schema and whose budget the rest. All cells lie in the schema.
+The recipe is then one around a recipe, `LearnedFit`. Its `read` reads rows with a public schema that accepts
+every cell, so that errors come before the charge. Its `plan` divides the cost between the schema and the
+learner's own fit: rho or mu^2 where the release is `concentrated`, which makes the schema several times more
+accurate. Its `run` releases the schema, then runs the fit of an inner learner with it and the rest.
 
-A regressor with `target_range="learn"` does the same: its target is a last column of numbers of the released
-schema, alone or after those of X, and the inner learner has the released range of it, with `clip_target`.
+With `target_range="learn"` a regressor's target is a last column of numbers of the released schema, and the
+inner learner has its released range, with `clip_target`.
 """
 
 from collections.abc import Callable, Mapping

@@ -12,10 +12,8 @@ A recipe is a value of checked parameters. In this order
 Methods of a recipe, in the order of their calls: `cost_of`, `chosen`, `read` (of a fit: `encoded`),
 `prepared` (`plan`; of a fit `known` before it and `try_out` after it), the charge, `summarized` (of a fit:
 `summarize` of the rows of each part), `run` (of a fit that only asks queries: `learn`). After a fit the
-estimator calls `publish` (its own `_publish`) and `late_warnings`.
-
-Nothing is spent before step 4, and no private value is read before step 2. An audit calls the same functions
-with enumerating dice, so the code that users run is the code that is verified.
+estimator calls `publish` (its own `_publish`) and `late_warnings`. Nothing is spent before step 4, and no
+private value is read before step 2. An audit calls the same functions with enumerating dice.
 """
 
 import re

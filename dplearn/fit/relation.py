@@ -1,8 +1,7 @@
 """Which tables are neighbours: what a guarantee assumes for each relation, and a private number of records.
 
 For neighbors="add_remove" a share of the budget estimates the number of records. The rest of the fit is that
-of a plan for as many records and the remaining budget: the plan is a function of public values and of the
-estimate, which is released. Where the rest consists of queries, the same oracle answers all of them.
+of a plan for as many records and the remaining budget, a function of public values and this estimate.
 
 >>> Relation(groups=True).assuming(ApproxDP(1, assumes=(N_IS_PUBLIC,))).assumes[0]
 'the number of groups is public'
@@ -122,12 +121,10 @@ _ANY = 1  # a number of records by which parameters are checked before one is kn
 def plan_with_count(
     plan_of: Callable[[ApproxDP, Any], Any], cost: ApproxDP, facts: Any, rest: ApproxDP | None = None
 ) -> Any:
-    """Return a plan whose guarantee is for one added or removed record.
-
-    `plan_of` maps a cost and facts with a number of records to the plan of such a fit, whose guarantee has
-    the assumptions for a replaced record. `rest` is the cost of all but the estimate; None: of queries with
-    the noise of the cost. In a fit, `for_count` of the plan maps an estimate to the plan of all else. Errors
-    are those of the plan for the fewest records, and for the most.
+    """Return a plan whose guarantee is for one added or removed record. `plan_of` maps a cost and facts with
+    a number of records to a plan, whose guarantee has the assumptions for a replaced record. `rest`: the cost
+    of all but the estimate; None: of queries with the noise of the cost. In a fit, `for_count` maps an
+    estimate to the plan of all else. Errors are those for the fewest and the most records.
     """
     left, guess = _rest(cost) if rest is None else rest, cast("int | None", facts.n_samples)
 

@@ -1,8 +1,7 @@
 """Which combinations of features are supported: one table, and the one place that refuses the others.
 
 The class of an estimator, or the function of a release, shows which features it supports: see `supported`.
-`REFUSALS` lists the pairs of features that nothing supports, and the error that says why. It is raised before
-a value of the table is read, and before a charge.
+`REFUSALS` lists the pairs that nothing supports, with an error that comes before a value is read.
 
 >>> REFUSALS["add_remove", "groups"]
 "groups must be None for neighbors='add_remove': the set of groups is public"

@@ -39,9 +39,8 @@ _MARGIN = 1e-9  # relative, for the rounding of logarithms
 
 def mean_bounds(mean: float, n: int, error: float) -> tuple[float, float]:
     """Return bounds on the mean of a distribution on [0, 1], from the mean of n draws; each wrong as above.
-
-    **Source.** Hoeffding (1963), Theorem 1: P[mean >= m] <= exp(-n KL(m, p)) for a true mean p < m. So low is
-    the p below m with n KL(m, p) = ln(1 / error).
+    By Hoeffding (1963), Theorem 1, P[mean >= m] <= exp(-n KL(m, p)) for a true mean p < m: low is the p below
+    m with n KL(m, p) = ln(1 / error).
     """
     mean = min(1.0, max(0.0, mean))
     enough = math.log(1 / error) / n * (1 + _MARGIN) + _MARGIN / n

@@ -1,15 +1,13 @@
 """Label counts at all cuts of a column, the number of cuts for each number of errors; a grid of float cuts.
 
-A column of an ordered domain of N codes can be cut at each of its N codes, with N up to 2**64. All cuts
-between two adjacent data values split the records in the same way, so at most n + 1 intervals of cuts, with
-their lengths, describe all cuts. For a small domain, a histogram and its prefix sums give all cuts without
+All cuts between two adjacent data values split the records alike, so at most n + 1 intervals of cuts, with
+their lengths, describe those of a domain of up to 2**64 codes. A small domain needs a histogram, but no
 sorting.
 
-The nonuniform float grid has all float64 numbers, rounded more coarsely for magnitudes further from 1: seven
-in eight of all floats have magnitudes above 2**128 or below 2**-128, so a uniform choice among floats almost
-always has an uncommon one. Magnitudes from 2**e to 2**(e + 1) have 52 minus the number of binary digits of e
-significand bits. So the ranges e = 1, e from 2 to 3, from 4 to 7, ..., from 512 to 1,023 have equally many
-places. No bounds need to be guessed, and a common exponent has a thousand times the places of the rarest.
+The nonuniform float grid has all float64 numbers, rounded more coarsely for magnitudes further from 1, as a
+uniform choice among floats has magnitudes above 2**128 or below 2**-128 in seven of eight cases. Magnitudes
+from 2**e to 2**(e + 1) have 52 minus the number of binary digits of e significand bits, so the ranges e = 1,
+2 to 3, 4 to 7, ..., 512 to 1,023 have equally many places. No bounds need to be guessed.
 """
 
 from dataclasses import dataclass

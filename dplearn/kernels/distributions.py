@@ -1,7 +1,5 @@
-"""Exact probabilities of the discrete distributions that mechanisms draw from, as Fractions.
-
-These formulas define the primitives of the dice: the enumeration uses them, and the samplers are tested
-against them. The arithmetic is exact and meant for small supports.
+"""Exact probabilities, as Fractions, of the discrete distributions that mechanisms draw from. These formulas
+define the primitives of the dice; they are meant for small supports.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """Decorators that ignore floating-point errors while private rows are read or summed.
 
-`np.seterr` and `scipy.special.seterr` are settings of the whole program. With "raise", "warn" or "call", one
-record with a tiny or huge number raises an error, shows a warning or calls a function, and each of these
-reveals something about private data. Methods and functions that read private rows therefore ignore all
-floating-point errors, and restore the caller's settings when they return.
+`np.seterr` and `scipy.special.seterr` are settings of the whole program, with which one record of a tiny or
+huge number could raise an error, show a warning or call a function. What reads private rows therefore ignores
+all floating-point errors, and restores the caller's settings.
 """
 
 from collections.abc import Callable, Iterator

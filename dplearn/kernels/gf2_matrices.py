@@ -1,9 +1,8 @@
 """Matrices over GF(2): column j of a row is bit j % 64, counted from the lowest, of its word j // 64.
 
-Products are computed by the method of the four Russians. A row of the product of A and B is the sum of the
-rows of B that are selected by the bits of A's row. For each group of eight rows of B (four, if A has few
-rows), a table has all sums, each computed with one addition, and a byte of A is an index into it. A product
-with few columns is computed bit by bit: a bit is the parity of the bits that two rows have in common.
+Products are computed by the method of the four Russians: for each group of eight rows of B (four, if A has
+few rows), a table has all sums, each computed with one addition, and a byte of A is an index into it. A
+product with few columns is computed bit by bit, as parities of common bits.
 """
 
 from dataclasses import dataclass
@@ -274,23 +273,7 @@ def pack(bits: Any) -> BitMatrix:
 
 
 def unpack(matrix: BitMatrix) -> NDArray[np.uint8]:
-    """Return a packed matrix as 0/1 integers of one byte each.
-
-    Parameters
-    ----------
-    matrix : BitMatrix
-        A packed matrix of shape (n_rows, n_columns).
-
-    Returns
-    -------
-    ndarray of uint8 of shape (n_rows, n_columns)
-
-    Examples
-    --------
-    >>> from dplearn.kernels.gf2 import pack, unpack
-    >>> unpack(pack([[1, 0, 1], [0, 1, 1]])).tolist()
-    [[1, 0, 1], [0, 1, 1]]
-    """
+    """Return a packed matrix as 0/1 integers of one byte each."""
     return matrix.unpack()
 
 

@@ -1,21 +1,17 @@
 """Hadamard transforms: exact ones of integers, for the errors of all parities, and signed ones of rows.
 
-**All parities.** A point x and a parity r are numbers 0..2**d - 1. The parity gives a point the label
-popcount(r & x) mod 2, which is 1 if x has an odd number of ones among the bits of r. The transform
+**All parities.** A point x and a parity r are numbers 0..2**d - 1; the parity labels x popcount(r & x) mod 2.
+If values[x] is the number of records at x with label 0 minus that with label 1, of n records, parity r has (n
+- W[r]) / 2 errors, where
 
     W[r] = sum over x of (-1)**popcount(r & x) * values[x]
 
-compares `values` with all parities. For n labelled records, let values[x] be the number of records at x with
-label 0 minus the number with label 1; then parity r has (n - W[r]) / 2 errors.
+The transform multiplies by a matrix of +1 and -1 for a few bits at a time, as linear algebra libraries add
+fast. Float additions are exact: every partial sum is an integer of magnitude at most the sum of all absolute
+values, and single precision has all integers up to 2**24, double precision up to 2**53.
 
-The transform multiplies by a matrix of +1 and -1 for a few bits at a time, because the linear algebra library
-adds faster than numpy. Its float additions are exact. In any order of additions, a partial sum is a sum of
-some of the values, each at most once and with a sign, so it is an integer of magnitude at most the sum of all
-absolute values. Single precision represents all integers up to 2**24, double precision up to 2**53.
-
-**Rows.** The signed transform multiplies each entry of a row by a fixed public sign before the Hadamard
-transform, which distributes the row's norm over all coordinates. This module computes one coordinate of each
-row, and the inverse.
+**Rows.** The signed transform multiplies each entry of a row by a public sign before the Hadamard transform,
+which distributes the row's norm over all coordinates. Here are one coordinate of each row, and the inverse.
 """
 
 import hashlib
@@ -93,12 +89,9 @@ def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> 
 
 
 def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]:
-    """Return the parity that agrees with a function of d bits at the most points, and at how many.
-
-    With `complements`, 2**d + r is the complement of parity r. Two parities differ at half of all points: one
-    that differs from the function at less than a quarter is found.
-
-    **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
+    """Return the parity that agrees with a function of d bits at the most points, and at how many; 2**d + r
+    is the complement of r, with `complements`. One that differs at less than a quarter of all points is
+    found, as two parities differ at half (Bun, Nissim and Stemmer 2016, Lemma 5.3).
     """
     array = np.asarray(values)
     array = check_integers("values", array.view(np.uint8) if array.dtype == bool else array)

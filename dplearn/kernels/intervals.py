@@ -1,9 +1,7 @@
 """Intervals of an ordered domain: pieces between data, trees of nested intervals, and cells with public ends.
 
-**Pieces.** Sorted data cut a domain into intervals; all codes of one piece have the same rank in the data.
-
-**Trees.** Each node is an interval; its children are at most `fan_out` nearly equal intervals. Only the
-children of selected nodes are stored, so the size of a tree does not depend on the size of the domain.
+**Pieces.** Sorted data cut a domain into intervals whose codes have the same rank. **Trees.** The children of
+a node are at most `fan_out` nearly equal intervals; only those of selected nodes are stored.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,9 @@
 """Point functions over keys, hashed into buckets: their errors, and all sets of at most k buckets by errors.
 
 A point function is 1 at one key and 0 at all others, or 0 everywhere. The net count of a key, or of a bucket,
-is the number of its records with label 1 minus the number with label 0. The errors of the key's point
-function are the number of all records with label 1 minus the net count; those of the rule that exactly the
-buckets of a set have label 1 are that number minus the net counts of the set. The deficit of a set is its
-errors minus the least errors of any set.
+is its number of records with label 1 minus that with label 0. The errors of a rule that gives label 1 to a
+key, or to the buckets of a set, are the number of records with label 1 minus their net counts. The deficit of
+a set is its errors minus the least errors of any set.
 """
 
 import hashlib
@@ -22,11 +21,9 @@ from dplearn._validation import check_count
 
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
-    """Return the key whose net count is above 0 and that of all other keys, if any, and its distance.
-
-    The distance to instability is d for a lead of 2 d + 1 or 2 d + 2, else 0. One replaced record moves the
-    lead, the greatest net count minus the next one (0 for keys without records), by at most 2, so the
-    distance by at most 1; and a lead of 3 stays above 0.
+    """Return the key whose net count is above 0 and that of all other keys, if any, and its distance. The
+    distance to instability is d for a lead of 2 d + 1 or 2 d + 2, else 0. One replaced record moves the lead,
+    over the next net count or 0, by at most 2, so the distance by at most 1; and a lead of 3 stays above 0.
     """
     known, ones = list(keys), list(labels)
     nets = Counter(compress(known, ones))
@@ -82,14 +79,11 @@ _DIGEST = 28  # bytes: 224 + 32 <= 256
 
 
 def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int) -> int:
-    """Return the `bits` highest of the `width` lowest bits of multiplier x + shift.
-
-    With uniform multiplier and shift below 2**width, different x below 2**(width - bits + 1) collide with
-    probability exactly 2**-bits. Proof: for y - x = 2**s u, u odd, multiplier (y - x) is 2**s times a number
-    that is uniform modulo 2**(width - s) and independent of the uniform multiplier x + shift; and s <= width
-    - bits.
-
-    **Source.** Dietzfelbinger (1996), Theorem 1.
+    """Return the `bits` highest of the `width` lowest bits of multiplier x + shift. With uniform multiplier
+    and shift below 2**width, different x below 2**(width - bits + 1) collide with probability exactly
+    2**-bits (Dietzfelbinger 1996, Theorem 1): for y - x = 2**s u, u odd, multiplier (y - x) is 2**s times a
+    number that is uniform modulo 2**(width - s) and independent of the uniform multiplier x + shift; and s <=
+    width - bits.
     """
     return ((multiplier * x + shift) & ((1 << width) - 1)) >> (width - bits)
 
@@ -142,13 +136,11 @@ class _Alike(NamedTuple):
 
 
 class BucketSets:
-    """The sets of at most `largest` buckets, grouped by min(deficit, cap).
-
-    Let the bar t be the k-th greatest net count, or 0 if that is negative, for k = `largest`. The deficit of
-    j buckets, their errors above the least ones, is the sum of abs(net - t) over the buckets at which they
-    deviate, plus t (k - j), all nonnegative. So the numbers of sets of each size and deficit follow by
-    convolution, one class of equal net counts after another, and one set is found by taking the classes away
-    again.
+    """The sets of at most `largest` buckets, grouped by min(deficit, cap). With the bar t, the `largest`-th
+    greatest net count, or 0 if that is negative, the deficit of j buckets is the sum of abs(net - t) over the
+    buckets at which they deviate, plus t (largest - j), all nonnegative. So the numbers of sets of each size
+    and deficit follow by convolution, one class of equal net counts after another; a set is found by taking
+    the classes away again.
     """
 
     # The counts of one size are packed into one integer, `width` bits for each deficit from 0 to `cap` - 1. A

@@ -1,15 +1,13 @@
 """Votes of teachers, for labels or with scores: the winner of each query, and its distance to instability.
 
 **Labels.** For few labels, eight teachers are counted together: their codes, label plus one, or 0 for no
-vote, are regrouped into bytes of the lowest bits of all eight, of their second bits, and so on. The product
-``a & b`` of two such bytes marks the teachers with both bits set, so that for each c the teachers with a code
-that has all bits of c are counted. The numbers with code c follow by Moebius inversion over supersets. For
-many labels, a histogram has one bin for each label and query.
+vote, are regrouped into bytes of the lowest bits of all eight, of their second bits, and so on. A product ``a
+& b`` of bytes marks the teachers with both bits set; the numbers with each code follow by Moebius inversion
+over supersets. For many labels, a histogram has one bin for each label and query.
 
 **Scores.** A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`. With b bins it is in one
-of 2 b half bins. Half bins 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 form shifted bin j, so a score
-between the first and the last half bin is in the middle half of a bin or of a shifted bin. These two belong
-to no shifted bin: they have the last shifted label, b - 1, an abstention.
+of 2 b half bins: 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 shifted bin j. The first and the last
+half bin have the last shifted label, b - 1, an abstention.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,10 @@
 """Public bins of columns: the bin of a value is a function of the value and its domain.
 
 >>> import numpy as np
->>> from dplearn.domains import Categories, Floats, IntegerRange
+>>> from dplearn.domains import Floats, IntegerRange
 >>> age = binned(IntegerRange(0, 119), n_bins=4)
 >>> age.size, age.of(np.array([29, 30, 119])).tolist(), age.describe("age", [True, False, False, False])
 (4, [0, 1, 3], 'age <= 29')
->>> town = binned(Categories(["north", "south", "west"]), n_bins=2)  # without an order, each value is its own
->>> town.size, town.describe("town", [True, True, False])
-(3, "town != 'west'")
 >>> income = binned(Floats(), n_bins=4)  # no bounds: by powers of two
 >>> income.describe("income", [False] * 37 + [True] * (income.size - 37))
 'income >= 8'

@@ -35,10 +35,8 @@ _MARGIN = 1e-6  # far above the relative error of the computed probabilities
 def least_of(
     guarantee: Guarantee, *, dimension: int, rooted: int | None = None, alpha: float, beta: float
 ) -> int | None:
-    """Return `pure_records` for a guarantee and alpha, beta; None if it is not pure, or not of examples.
-
-    `dimension`: a lower bound on the Littlestone dimension of the class. `rooted`: the levels of a mistake
-    tree of concepts that all agree at a further point; dimension - 1 by default.
+    """Return `pure_records` for a guarantee and alpha, beta, of a class of at least this Littlestone
+    dimension and these `rooted` levels (dimension - 1); None if it is not pure, or not of examples.
     """
     if not isinstance(guarantee, ApproxDP) or guarantee.delta or not dimension:
         return None
@@ -62,24 +60,23 @@ def pure_records(rooted: int, depth: int, epsilon: Fraction, alpha: Fraction, be
     *Distributions.* Let a complete tree have k levels, and let its N = 2**k concepts agree at a further
     point, the root. For each leaf x, D_x gives probability 1 - lam to the root and lam / k to each point of
     the path to x, with the labels of x's concept. Any hypothesis makes each pattern of mistakes on exactly
-    one path; so at most V = C(k, 0) + ... + C(k, m) paths have at most m mistakes (also if it may predict a
-    third label, a mistake on both sides: by induction over k). Let lam be just above alpha k / (m + 1); then
-    a hypothesis with an error of at most alpha makes at most m mistakes, and is accurate for at most V
-    leaves. Without a root, lam = 1 and m = floor(alpha k).
+    one path; so at most V = C(k, 0) + ... + C(k, m) paths have at most m mistakes (by induction over k also
+    if it may predict a third label, a mistake on both sides). For lam just above alpha k / (m + 1), a
+    hypothesis with an error of at most alpha makes at most m mistakes, and is accurate for at most V leaves.
+    Without a root, lam = 1 and m = floor(alpha k).
 
-    *Privacy.* Draw the samples of all leaves together: which records are at the root, and the levels of the
-    others. Then the samples of two leaves differ in at most K records, where K is Binomial(n, lam). If an
-    event has probability p on one data set, it has at least T(p) = max(exp(-epsilon) p, 1 - exp(epsilon) (1 -
-    p)) on a neighbour, and the K-th iterate of T at distance K. T is convex and increasing, and so is its
-    iterate. Given K, let s be the mean over the leaves of the probability of success. The mean over x', the
-    leaf of the data, of the sum over x of the probability to be accurate for x is at most V; so V >= s + (N -
-    1) T^K(s). Since T^K(s) >= exp(-epsilon (K - j)) (1 - exp(epsilon j) (1 - s)) for j from 0 to K, the
-    probability of failure 1 - s is at least
+    *Privacy.* Draw the samples of all leaves together: the samples of two leaves differ in at most K records,
+    where K is Binomial(n, lam). An event of probability p on one data set has at least T(p) =
+    max(exp(-epsilon) p, 1 - exp(epsilon) (1 - p)) on a neighbour, and the K-th iterate at distance K, convex
+    and increasing as T is. Given K, let s be the mean over the leaves of the probability of success. The mean
+    over x', the leaf of the data, of the sum over x of the probability to be accurate for x is at most V; so
+    V >= s + (N - 1) T^K(s). Since T^K(s) >= exp(-epsilon (K - j)) (1 - exp(epsilon j) (1 - s)) for j from 0
+    to K, the probability of failure 1 - s is at least
 
         u_j(K) = (1 + a - V) / (1 + a exp(epsilon j)), where a = (N - 1) exp(-epsilon (K - j)).
 
     So n records are too few while the mean of the greatest u_j(K) exceeds beta. Every k and m prove a bound;
-    some are tried. With k = 1 and m = 0 the bound is attained by the best private rule for two concepts.
+    some are tried. With k = 1 and m = 0 the best private rule for two concepts attains it.
 
     **Source.** Feldman and Xiao (2014), Theorem 7, through communication complexity and without usable
     constants; the proof here is ours.
@@ -98,11 +95,10 @@ def packing_records(
     `choices`: of each packing, the probability that a record tells concepts apart, rounded up; ln(N - 1) of
     its N concepts; and ln(V - 1), where a hypothesis is accurate for at most V of them, rounded up.
 
-    Notes
-    -----
     The proof for delta = 0 is that of `pure_records`. With delta, T(p) = max(exp(-epsilon) (p - delta), 1 -
-    delta - exp(epsilon) (1 - p)). Let D = delta / (exp(epsilon) - 1). Each step of the first kind maps p + D
-    to exp(-epsilon) (p + D), and each of the second maps 1 - p + D to exp(epsilon) (1 - p + D). So T^K(s) >=
+    delta - exp(epsilon) (1 - p)). For D = delta / (exp(epsilon) - 1), a step of the first kind maps p + D to
+    exp(-epsilon) (p + D), and one of the second 1 - p + D to exp(epsilon) (1 - p + D). So T^K(s) >=
+    exp(-epsilon (K - j)) (1 + 2 D - exp(epsilon j) (1 - s + D)) - D, and with V >= s + (N - 1) T^K(s)
     exp(-epsilon (K - j)) (1 + 2 D - exp(epsilon j) (1 - s + D)) - D, and with V >= s + (N - 1) T^K(s)
 
         u_j(K) = (1 + a (1 + 2 D - D exp(epsilon j)) - V - (N - 1) D) / (1 + a exp(epsilon j)).
@@ -118,9 +114,6 @@ def least_failure(
     counts: NDArray[Any], rivals: float, others: float, epsilon: float, excess: float = 0.0
 ) -> NDArray[np.float64]:
     """Return max(0, u_j(K)) of `packing_records` for each K in `counts`, and the best j, rounded down and up.
-
-    Notes
-    -----
     With t = exp(epsilon j) and b = (N - 1) exp(-epsilon K), u_j is (1 - (V - 1) / (b t) - D (exp(epsilon j) +
     exp(epsilon (K - j)) - 2)) / (1 / (b t) + t). For c = V - 1 + (N - 1) D it is greatest where b t**2 - 2 t
     (c - D) / (1 + 2 D) - 1 = 0; c stands for the quotient there, since every j gives a bound.

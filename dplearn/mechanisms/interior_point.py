@@ -142,12 +142,9 @@ def choose_prefix(
 ) -> int | None:
     """Return a prefix that many codes share, as an integer of `length` bits, or None if too few share one.
 
-    **Privacy.** `privacy`, for one replaced record: it moves the numbers of codes with two prefixes by 1, as
-    `choosing_mechanism` assumes with growth 1. The prefix is released, not its index.
-
-    **Assumes.** `n_bits` and `length` are public or released.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, step 5.
+    **Privacy.** `privacy`, for one replaced record, with `n_bits` and `length` public or released: it moves
+    the numbers of codes with two prefixes by 1, as `choosing_mechanism` assumes with growth 1. The prefix is
+    released, not its index. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, step 5.
     """
     found = Counter(code >> (n_bits - length) for code in codes)
     prefixes = list(found)

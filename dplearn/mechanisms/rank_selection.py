@@ -109,10 +109,9 @@ def code_by_cost(
     sensitivity: int = 1,
     least: int = 0,
 ) -> int:
-    """Return a code of a cell, selected by its cost as by `select_exponential`.
-
-    The cost is max(least, unit L - high, low - unit U), where L of the m data are less than the code and U at
-    most it; 0 <= high <= low <= unit m, and least is 0, or negative if low = high.
+    """Return a code of a cell, selected by its cost as by `select_exponential`. The cost is max(least, unit L
+    - high, low - unit U), where L of the m data are less than the code and U at most it; 0 <= high <= low <=
+    unit m, and least is 0, or negative if low = high.
     """
     if len(cell) > FEW:
         ratio = selection_ratio(epsilon_of(privacy), sensitivity)
@@ -165,11 +164,9 @@ def bounded(
     cell: Cell, low: int, high: int, unit: int, least: int, ratio: Fraction
 ) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
     """Return bounds on costs, how many of a cell's codes have each, and which codes: those of two intervals,
-    from the start of the first to its end, and then from the start of the second.
-
-    The datum in the middle and the codes beyond the last ranks have bounds of their own. The costs of other
-    codes exceed their bound by less than a width of weight 1/2 or more, but those of little weight together
-    have one bound.
+    in turn. The datum in the middle and the codes beyond the last ranks have bounds of their own. The costs
+    of other codes exceed their bound by less than a width of weight 1/2 or more, but for those of little
+    weight.
     """
     (width, fall), m = halving_width(ratio), len(cell)
     middle = min((low + high) // (2 * unit), m - 1)

@@ -214,9 +214,8 @@ def select_permute_and_flip(
 
 
 def selection_excess(candidates: int, epsilon: Fraction, beta: Fraction | float) -> float:
-    """Return a bound on the cost of a selected candidate beyond the least, with probability 1 - beta.
-
-    It is that of `exponential_mechanism` and of `permute_and_flip`, at sensitivity 1.
+    """Return a bound on the cost beyond the least that `exponential_mechanism` and `permute_and_flip` exceed
+    with probability beta, at sensitivity 1.
     """
     ratio = selection_ratio(epsilon)
     # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.

@@ -1,6 +1,4 @@
-"""Online release of stable query answers: a sparse vector on distances to instability, with few
-abstentions.
-"""
+"""Online release of stable query answers: a sparse vector on distances to instability, of few abstentions."""
 
 from typing import Any
 

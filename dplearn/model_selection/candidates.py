@@ -1,8 +1,8 @@
 """Candidates of a private search: which estimators can be candidates, and their fits and counts on splits.
 
-A candidate is a private predictor, or a pipeline of private and stateless steps. `SearchTable` holds what is
-public about the table: splits by position. A `Trial` holds the private records: it reads them, fits a
-candidate within a budget, and counts on held-out records.
+A candidate is a private predictor, or a pipeline of private and stateless steps. A `SearchTable` holds what
+is public about the table, a `Trial` the private records: it fits within a budget and counts on held-out
+records.
 """
 
 from collections.abc import Collection, Sequence
@@ -257,9 +257,8 @@ class SearchFacts(FitFacts):
 
 
 def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
-    """Return a copy of an estimator whose fit costs at most a budget.
-
-    Several private steps share it in proportion to their own epsilons; deltas are shared equally.
+    """Return a copy of an estimator whose fit costs at most a budget; several private steps share epsilon in
+    proportion to their own, and delta equally.
     """
     copy = quiet(estimator)  # progress messages would show the number of fits
     private = private_steps(copy)
@@ -341,9 +340,8 @@ class Trial:
         places: Places | None = None,
         gaussian: bool = False,
     ) -> Any:
-        """Return a candidate fitted within a budget, step by step, on all records or on those of some places.
-
-        With `gaussian` the only private step must be Gaussian-DP, as for `is_gaussian`.
+        """Return a candidate fitted within a budget, step by step, on all records or on those of some places;
+        with `gaussian` its only private step must be Gaussian-DP.
         """
         candidate = with_budget(self.candidates[index], budget, self.table.seed)
         rows, labels = self._at(np.arange(len(self.records)) if places is None else places)

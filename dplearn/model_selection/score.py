@@ -1,6 +1,4 @@
-"""Private scores of a fitted estimator on private records, with confidence intervals that include the
-noise.
-"""
+"""Private scores of a fitted estimator on private records, with intervals that include the noise."""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -1,8 +1,5 @@
-"""Differentially private parameter search over candidate learners and pipelines, with a single budget.
-
-`PrivateSearchCV` makes a recipe, `SearchFit`. Its `SearchPlan` divides the budget among fits of candidates on
-training records, tables of counts on test records, and the last fit. A `Trial` of the candidates fits and
-counts within these shares; from its tables a `Choice` is released.
+"""Differentially private parameter search over candidate learners and pipelines, with a single budget, which
+a `SearchPlan` divides among fits of candidates, tables of counts on test records, and the last fit.
 """
 
 import math

@@ -1,7 +1,5 @@
-"""Private tables of bounded integers that metrics are computed from: counts, noise and release.
-
-A `Statistic` counts: it sums a function of one record, with public bounds, over records. `TableNoise` is the
-noise for its sensitivity, with bounds on the error of sums of cells. A `NoisyTable` is what is released.
+"""Private tables of bounded integers that metrics are computed from: a `Statistic` sums a function of one
+record with public bounds, `TableNoise` is the noise for its sensitivity, a `NoisyTable` is released.
 """
 
 import math

@@ -1,7 +1,5 @@
-"""A private classifier of two labels whose decision threshold is tuned on held-out records.
-
-The fit is a search with a single candidate, whose table is that of the area under a curve: numbers of records
-by label and by bin of the probability. The thresholds are the edges of the bins.
+"""A private classifier of two labels whose decision threshold is tuned on held-out records: a search with a
+single candidate, whose table has numbers of records by label and by bin of the probability.
 """
 
 from collections.abc import Callable, Collection

@@ -5,14 +5,9 @@ released first, and its numbers are clipped to an interval around both.
 
 >>> from dplearn.domains import Grid, Product
 >>> product = Product([Grid(0, 10, 11), Grid(0, 2, 3)])
->>> box = Box.of(product)
->>> columns = Columns(product.encode(np.array([[0, 2], [5, 1], [10, 1]])))
->>> grid_rows(columns, product, box.middle, box.half, 8, None).tolist()
-[[-8, 8], [0, 0], [8, 0]]
+>>> box, columns = Box.of(product), Columns(product.encode(np.array([[0, 2], [5, 1], [10, 1]])))
 >>> grid_rows(columns, product, box.middle, np.full(2, 4.0), 8, 2).tolist()  # rows of norm at most 8
 [[-7, 1], [0, 0], [8, 0]]
->>> spread_query(2, 8).total(np.array([[8, 0], [-3, 4]], dtype=np.int32)).tolist()
-[40, 32, 73, 16]
 """
 
 import math
@@ -423,7 +418,6 @@ def released_spread(oracle: Oracle, d: int, steps: int, share: Fraction) -> Spre
 
 def spread_query(n_columns: int, steps: int) -> VectorQuery:
     """Return the query for the sums of the numbers of a row, times the norm S, and of their squares.
-
     **Privacy.** Rows of norm at most S are at most 2 S apart, nonnegative squares sqrt(2) S^2: the squared
     distance is at most 4 S^4 + 2 S^4. In the L1 norm both are 2 S^2.
     """

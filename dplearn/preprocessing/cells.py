@@ -1,8 +1,7 @@
 """Stateless encoder of mixed tables: each cell becomes a number and a hash, independently of other cells.
 
-Usual encoders learn from the data: they list the categories that occur, infer which columns are numeric, and
-impute means. Each of these publishes information about single records. The encoded numbers of a cell are its
-own number, if it is one, and a hash of its text.
+The numbers of a cell are its own number, if it is one, and a hash of its text. Usual encoders learn
+categories, types and means from the data, and each of these publishes information about single records.
 """
 
 import math

@@ -255,7 +255,6 @@ class _Spectrum:
 
 def without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
     """Return falling eigenvalues of a covariance matrix without noise, and how many exceed the noise.
-
     Symmetric noise of a deviation s has eigenvalues up to about e = 2 s sqrt(d), and moves one of v > e / 2
     to w = v + (e / 2)^2 / v. The trace has little noise: all other eigenvalues have equal parts of the rest.
     """

@@ -405,7 +405,6 @@ def extremes_plan(
     larger: ReleasePlan | None = None,
 ) -> ReleasePlan:
     """Return the plan of a search for two ends, or `larger`, of quantiles, from its `n_inside` records on.
-
     **Accuracy.** With probability at least 1 - beta, for both ends together: at most q[0] n + error records
     are below the lower end, and at most (1 - q[1]) n + error above the upper one. From `n_inside` records on
     each end is then at most the first candidate with no record beyond it: at most a quarter greater in
@@ -468,10 +467,8 @@ def _counts_upto(ends: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray
 def release_extremes(
     counts: Sequence[NDArray[np.int64]], plan: ReleasePlan, *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[np.float64]:
-    """Return a private lower and upper end of a column.
-
-    **Privacy.** A replaced record moves counts up to some candidates by 1, in one direction: each is a search
-    of `first_reaching`.
+    """Return a private lower and upper end of a column. **Privacy.** Each is a search of `first_reaching`: a
+    replaced record moves counts up to some candidates by 1, in one direction.
     """
     half = ApproxDP(epsilon_of(privacy) / 2)
     ends = candidates(plan.domain)

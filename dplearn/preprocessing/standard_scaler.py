@@ -258,9 +258,6 @@ class _Scales:
 
 def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:
     """Return the query for the sums of numbers from -1 to 1, and of their squares.
-
-    Notes
-    -----
     **Privacy.** Between neighbours the totals move by at most `l1`, or `squared_l2`. Let x and y be the
     numbers of one column of two records, from -1 to 1, at the distance e = abs(x - y), so that
     abs(x + y) <= 2 - e. With the weights 1 and 1 the totals of the column move by at most

@@ -1,8 +1,7 @@
 r"""What a guarantee means for one person: how well an attacker can tell whether a record was used.
 
-The attacker decides between two neighbouring tables from the whole release. Its true positive rate is the
-probability that it says "yes" where "yes" is true, its false positive rate that where "no" is true. A
-guarantee bounds the true positive rate at each false positive rate; see docs/theory/tracing.md.
+The attacker decides between two neighbouring tables from the whole release. A guarantee bounds the
+probability of a true "yes" at each probability of a false one; see docs/theory/tracing.md.
 """
 
 import math
@@ -352,10 +351,9 @@ def _gaussian_pair(event: Event, loss: float) -> tuple[Fraction, Fraction]:
 
 
 def _concentrated_advantage(rho: Fraction) -> Fraction:
-    """Return a v with v ln((1 + v) / (1 - v)) >= rho, close to the least one.
-
-    For an event of probabilities t and a = t - v, 2 rho bounds both divergences of order 1: 2 rho >= v
-    (logit(t) - logit(a)) >= 2 v ln((1 + v) / (1 - v)) >= 4 v^2, the second with equality at t + a = 1.
+    """Return a v with v ln((1 + v) / (1 - v)) >= rho, close to the least one. For an event of probabilities t
+    and a = t - v, 2 rho bounds both divergences of order 1: 2 rho >= v (logit(t) - logit(a)) >= 2 v ln((1 +
+    v) / (1 - v)) >= 4 v^2, the second with equality at t + a = 1.
     """
     if rho > _MOST:
         return _ONE

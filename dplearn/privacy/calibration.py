@@ -1,6 +1,4 @@
-"""Calibration of noise: the least noise for which a theorem, or the exact distribution, proves a
-guarantee.
-"""
+"""Calibration of noise: the least for which a theorem, or the exact distribution, proves a guarantee."""
 
 import math
 from collections.abc import Callable
@@ -210,11 +208,10 @@ def _suffices(sigma2: Fraction, target: ApproxDP, sensitivity: int) -> bool:
 
 
 def _tails(sigma2: Fraction, reach: int, bits: int) -> tuple[list[int], int]:
-    """Return the total weight of k and above in units of 2**-bits, for k from 0 to reach + 1, and an error.
-
-    The weight exp(-k^2 / (2 sigma2)) is a product of factors, each the preceding one times exp(-1 / sigma2):
-    the k-th factor loses at most 3 k + 3 units and the k-th weight 3 (k + 1)^2. The true sums exceed the
-    returned ones by 0 to `error`.
+    """Return the total weight of k and above in units of 2**-bits, for k from 0 to reach + 1, and an error
+    that bounds by how much the true sums exceed these. The weight exp(-k^2 / (2 sigma2)) is a product of
+    factors, each the preceding one times exp(-1 / sigma2): the k-th factor loses at most 3 k + 3 units and
+    the k-th weight 3 (k + 1)^2.
     """
     unit = 1 << bits
     digits = bits // 3 + 10

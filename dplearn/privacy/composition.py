@@ -1,9 +1,8 @@
 """Composition of privacy events: the least epsilon that any of six theorems proves at a given delta.
 
-Each theorem is a function from any event, usually a composition, to a valid epsilon, rounded up to 12 digits,
-or infinity if the theorem does not apply. Float arithmetic chooses orders and trial values; exact enclosures
-then evaluate the bound at the choice. The event's failure probability F is deducted first: a delta of (delta
-- F) / (1 - F) remains for the main part.
+Each theorem maps an event to a valid epsilon, rounded up to 12 digits, or infinity. Floats choose orders and
+trial values; exact enclosures evaluate the bound there. The event's failure probability F is deducted first:
+a delta of (delta - F) / (1 - F) remains for the main part.
 """
 
 import math
@@ -291,12 +290,9 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
 
 def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
     """Return the optimal epsilon of k releases with epsilon e each, where e is the greatest epsilon of all.
-
     Let p_l and q_l be proportional to C(k, l) exp((k - l) e) and C(k, l) exp(l e), S the product of the 1 -
     delta_i, and s = 1 - (1 - delta) / S. exp(epsilon) is the maximum over l of ((p_0 + ... + p_l) - s) / (q_0
-    + ... + q_l). Numbers have at least 60 digits; the last 10 are not relied on.
-
-    **Source.** Kairouz, Oh and Viswanath (2017), Theorem 3.3.
+    + ... + q_l) (Kairouz, Oh and Viswanath 2017, Theorem 3.3). The last 10 of 60 digits are not relied on.
     """
     parts = event.flat(1)
     epsilons = [part.pure for part in parts]
@@ -352,10 +348,8 @@ def zero_concentrated(event: Event, delta: Fraction) -> Epsilon:
 
 
 def renyi(event: Event, delta: Fraction) -> Epsilon:
-    """Convert the sum of the Renyi curves into an epsilon at the best order found.
-
-    The search uses a grid of orders that is refined five times around the best one. The sum at the best
-    order, a float rounded up, is converted exactly.
+    """Convert the sum of the Renyi curves into an epsilon at the best order of a grid that is refined five
+    times; the sum there, a float rounded up, is converted exactly.
     """
     if all(part.pure is None and type(part).renyi is Event.renyi for part in event.flat(1)):
         return zero_concentrated(event, delta)  # the curve is rho times the order

@@ -9,11 +9,10 @@ P[E] <= exp(epsilon) P'[E] + delta with
 under P' of max(0, r - exp(epsilon)), where r is their ratio. The maximum is at most c r^a for the c with
 which the two curves touch, at r = exp(epsilon) a / (a - 1), and the mean of r^a is exp((a - 1) D).
 
-Every order gives a valid epsilon. Floats therefore choose the order, and exact enclosures compute the
-epsilon. Curves are floats, rounded up: the errors of numpy's exp, log1p, sinh and tanh are at most
-4 units in the last place, those of an arithmetic operation half a unit. No formula has cancellation or 100
-such errors, so a relative margin of 2**-44, at least 256 units, covers them. Arguments are rounded up before
-they enter an increasing curve.
+Every order gives a valid epsilon: floats choose the order, and exact enclosures compute the epsilon. Curves
+are floats, rounded up: errors of numpy's exp, log1p, sinh and tanh are at most 4 units in the last place. No
+formula has cancellation or 100 such errors, so a relative margin of 2**-44, at least 256 units, covers them.
+Arguments are rounded up before they enter an increasing curve.
 """
 
 import math

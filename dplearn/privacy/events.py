@@ -1,13 +1,10 @@
 """Privacy events: frozen values that bound the cost of one release, with its Renyi curve.
 
-An event with failure probability delta is a mixture. For each pair of neighbours, each output distribution is
-(1 - delta) times a main part, which satisfies the event's bounds, plus delta times an arbitrary distribution.
-Every (epsilon, delta) private release is such a mixture with an epsilon private main part: this is the
-theorem of Kairouz, Oh and Viswanath (2017) in the form of Murtagh and Vadhan (2018). In a composition,
-therefore, the failure probabilities add, and the main parts compose as if no failure were possible.
-
-A subclass of `Event` overrides the bounds that hold for it, and `Event` derives the others. An event without
-any bound has unbounded cost.
+An event with failure probability delta is a mixture: on each pair of neighbours, (1 - delta) times a main
+part, which satisfies the event's bounds, plus delta times an arbitrary distribution. Every (epsilon, delta)
+private release is one with an epsilon private main part (Kairouz, Oh and Viswanath 2017; Murtagh and Vadhan
+2018). So in a composition failure probabilities add, and main parts compose. A subclass of `Event` overrides
+the bounds that hold for it, and `Event` derives the others.
 """
 
 from collections.abc import Iterable, Mapping

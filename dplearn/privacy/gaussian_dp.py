@@ -7,8 +7,7 @@ then at most
     delta_mu(epsilon) = P[Z > a] - exp(epsilon) P[Z > a + mu],   a = epsilon / mu - mu / 2.
 
 Adaptive releases compose: mu^2 adds. Discrete Gaussian noise on integers is Gaussian-DP, too, but for a small
-additional variance and a tiny probability of failure: see `sums_sigma2` and
-docs/theory/noisy_counts.md.
+additional variance and a tiny probability of failure: see `sums_sigma2` and docs/theory/noisy_counts.md.
 """
 
 import math
@@ -135,7 +134,6 @@ def least_epsilon_of_mu2(
     mu2: Fraction, delta: Fraction, below: Fraction | float = math.inf
 ) -> Fraction | float:
     """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits; infinity if above `below`.
-
     ln delta_mu is concave in epsilon, a convolution of the log-concave tail of the normal privacy loss and
     exp(-u), u > 0. So its tangents are above it, and Newton's steps from the epsilon of rho = mu^2 / 2, which
     suffices, lead to smaller ones that suffice.

@@ -1,6 +1,4 @@
-"""Search for all objects reachable from an object, such as private estimators or ledgers in nested
-attributes.
-"""
+"""Search for all objects reachable from an object, such as private estimators in nested attributes."""
 
 import gc
 import sys

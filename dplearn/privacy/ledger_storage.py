@@ -1,17 +1,16 @@
 """The records of a ledger, as exact JSON: in the memory of one process, or in a SQLite file for many.
 
-**Memory.** A token identifies an account. Copies and pickles of a ledger carry the token, not the account: in
-the process that opened the ledger, all of them reach one account; in another process, none.
+**Memory.** Copies and pickles of a ledger carry a token, not the account: in the process that opened it, all
+of them reach one account; in another process, none.
 
-**File.** One row stores one entry; row 0 stores the privacy filter and the ledger's identity, and row -1 the
-number of entries. Each row has a digest of all rows up to it. The digest detects damage; it is no protection
-against a person with write access. A charge is durable before it returns. Every operation opens the file anew
-and never creates it, so that a deleted or replaced file does not begin a second budget.
+**File.** Row 0 stores the privacy filter and the ledger's identity, row -1 the number of entries, each other
+row one entry, with a digest of all rows up to it, which detects damage but no malice. A charge is durable
+before it returns. Every operation opens the file anew and never creates it, so that a deleted or replaced
+file does not begin a second budget.
 
-**Locks.** One thread of one process uses the file at a time. On POSIX systems, SQLite's own locks belong to a
-process, and closing any descriptor of the file drops them: even a thread that only reads the file drops them.
-So `flock` locks the whole file as long as a connection is open. A system without `flock`, such as Windows, is
-refused: the file is neither made nor opened.
+**Locks.** One thread of one process uses the file at a time. Closing any descriptor drops SQLite's own locks
+on POSIX systems, so `flock` locks the whole file as long as a connection is open. A system without `flock`,
+such as Windows, is refused.
 """
 
 import errno

@@ -162,9 +162,8 @@ def _of_step(name: str, each: Guarantee, first: bool) -> list[str]:
 
 
 class _Mark:
-    """The guarantee of all steps that were fitted and selected together, an object that they share.
-
-    It is counted once, and is that of a step while the step's settings are unchanged.
+    """The guarantee of all steps that were fitted and selected together, a shared object that is counted
+    once, and is that of a step while the step's settings are unchanged.
     """
 
     def __init__(self, guarantee: Guarantee, step: Any):
@@ -251,9 +250,8 @@ class _Passed:
 
 
 def check_steps_leak_nothing(whole: Any, name: str, *, features: bool = True) -> None:
-    """Raise ValueError if a pipeline would publish a function of values outside its steps' releases.
-
-    Without `features`, which are public where labels alone are protected, only caches do: they know labels.
+    """Raise ValueError if a pipeline would publish a function of values outside its steps' releases; without
+    `features`, where labels alone are protected, only caches do.
     """
     if getattr(whole, "memory", None) is not None:
         raise ValueError(

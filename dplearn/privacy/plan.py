@@ -1,7 +1,5 @@
-"""Base classes of plans (one number a line) and of results (a table), which format them as text and HTML.
-
-A plan is a frozen dataclass of public numbers, with the guarantee among them. A `plan` method or function
-computes it without data.
+"""Base classes of plans (one number a line) and of results (a table), which format them as text and HTML. A
+plan is a frozen dataclass of public numbers and the guarantee, computed without data.
 """
 
 from abc import ABC, abstractmethod
@@ -147,9 +145,8 @@ def _values(*, compare: bool = False) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class StatedPlan(Plan):
-    """A plan whose numbers, warnings and title are data; what it states are its attributes.
-
-    A plan of a point function has `failure`, `n_needed` and so on: the method that returns it describes them.
+    """A plan whose numbers, warnings and title are data: it states them as attributes, which the method that
+    returns it describes.
     """
 
     guarantee: Any

@@ -133,9 +133,8 @@ def gaussian_runs_delta(
 ) -> Fraction:
     """Return an upper bound on the delta of the best of a random number of Gaussian-DP runs.
 
-    `stopping`: at most 1024 runs, and a concentration of at most 64. `mu2`: positive, of one run, for score
-    and outcome together. `epsilon`: at most 64. `fits`: releases of Gaussian sums in a run, each of which
-    fails with probability 2**-79.
+    `stopping`: at most 1024 runs, of concentration at most 64. `mu2`: of one run, score and outcome together.
+    `epsilon`: at most 64. `fits`: releases of Gaussian sums in a run; each fails with probability 2**-79.
 
     **Privacy.** Let f(x) be the mean of x^k over the number k of runs, m = f'(1) and R the maximum over z of
     f'(Phi(z)) / f'(Phi(z - mu)). The best run is (epsilon, m (eta + delta_mu(epsilon - ln R)))-private, eta
@@ -144,10 +143,7 @@ def gaussian_runs_delta(
     R f'(u') and f'(u) <= m between, and Q(y) f'(u) - e^epsilon Q'(y) f'(u') <= f'(u) (Q(y) - (e^epsilon / R)
     Q'(y)): the positive ones sum to at most m delta_mu(epsilon - ln R). With a = 1 - eta, no run fails with
     probability f(a) >= 1 - m eta, and f'(a u) / f'(a u') <= f'(u) / f'(u'), as x f''(x) / f'(x) increases
-    with x.
-
-    **Source.** Bounds by the profile of a run are by Koskela and others (2024); this proof, for discrete
-    outcomes of equal rank too, is ours.
+    with x. Koskela and others (2024) bound by the profile of a run; this proof, for equal ranks too, is ours.
     """
     least = epsilon - log_bounds(Fraction(_growth(stopping, float(root_above(mu2)))))[1]
     if least < 0:

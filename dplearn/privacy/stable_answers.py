@@ -1,8 +1,7 @@
 """The noise of a sparse vector that answers stable queries, calibrated to an epsilon and a delta.
 
-The sparse vector tests for each query whether its distance to instability is large: a query of distance d is
-answered if d - G2 >= threshold - G1. The noise of the threshold, G1, and the noise of the query, G2, which is
-independent for each query, are geometric: P[G1 >= k] = a**k and P[G2 >= k] = b**k. The sparse vector stops
+A query of distance d to instability is answered if d - G2 >= threshold - G1. G1, the noise of the threshold,
+and G2, that of each query, are geometric: P[G1 >= k] = a**k and P[G2 >= k] = b**k. The sparse vector stops
 after `max_abstentions` abstentions.
 """
 

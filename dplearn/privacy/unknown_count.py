@@ -1,9 +1,8 @@
 """Tables whose number of records is private: neighbours have one record more or less.
 
-The tables of this relation have at least one record, as scikit-learn requires. Of two neighbours therefore
-neither is empty, and every two tables are joined by a chain of neighbours that avoids the empty table: first
-add the records that are missing, then remove the others. So a replaced record is two steps, also in a table
-of a single record, and `Guarantee.for_group` and the ledger's conversion hold as they stand.
+Tables have at least one record, as scikit-learn requires, and every two are joined by a chain of neighbours
+that avoids the empty table: first add, then remove. So a replaced record is two steps, and
+`Guarantee.for_group` and the ledger's conversion hold as they stand.
 """
 
 from fractions import Fraction

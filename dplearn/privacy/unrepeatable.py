@@ -1,8 +1,8 @@
 """Protection of releases from caches such as `joblib.Memory`, whose repetitions reveal equal tables.
 
-`joblib.Memory` identifies a repeated call by the pickles of its arguments. If it returns a cached fit for an
-equal table, the second release has the noise of the first and is not charged, which reveals that the two
-tables are equal. Two pickles of an object that makes releases therefore always differ.
+`joblib.Memory` identifies a repeated call by the pickles of its arguments. A cached fit has the noise of the
+first and is not charged, which reveals that two tables are equal. So two pickles of an object that makes
+releases always differ.
 """
 
 import inspect

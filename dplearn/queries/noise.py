@@ -1,10 +1,9 @@
 """The noise of answers, from public numbers: a plan and an oracle use the same object.
 
 Discrete Gaussian noise of variance v costs at most as much as continuous noise of variance v - 4 (see
-`dplearn.privacy.gaussian_dp.sums_sigma2`). Sums whose noise is small are therefore multiplied by a power of
-two before noise is added. The multiple is a function of public numbers, and the additional variance in units
-of the sums is then negligible. Sums whose noise is wider than the sampler permits are divided by a power of
-two and rounded; rounding moves each of them by less than 1, which is added to their distance.
+`dplearn.privacy.gaussian_dp.sums_sigma2`). Sums of small noise are therefore multiplied by a public power of
+two before noise is added. Sums of noise wider than the sampler permits are divided by one and rounded, which
+moves each by less than 1, added to their distance.
 
 >>> heads = MeanQuery(len, low=0, high=1)
 >>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # half of the budget
@@ -52,10 +51,9 @@ class SumNoise:
     @classmethod
     @lru_cache(maxsize=64)  # each query asks three times
     def of(cls, squared_l2: int, budget: Fraction, most: int, size: int = 1) -> "SumNoise":
-        """Return the noise of `size` sums of magnitudes up to `most`, with a budget of mu^2 / 2.
-
-        Rounding to multiples of q = 2**-bits moves the difference of two multiples by less than 1 in each of
-        the sums, so that their distance is at most sqrt(squared_l2) / q + sqrt(size).
+        """Return the noise of `size` sums of magnitudes up to `most`, with a budget of mu^2 / 2. Rounding to
+        multiples of q = 2**-bits moves the difference of two multiples by less than 1 in each of the sums, so
+        that their distance is at most sqrt(squared_l2) / q + sqrt(size).
         """
         bits = 0
         while squared_l2 << 2 * bits < 2 * budget * _FINE and most << (bits + 1) < _FAR:
@@ -152,9 +150,8 @@ class CentralNoise:
     def of(
         cls, kind: str, privacy: ApproxDP, n: int, *, count_share: Fraction = Fraction(0), **more: Any
     ) -> "CentralNoise":
-        """Return the noise that a cost buys, of the kind "laplace" or "gaussian".
-
-        `count_share` is the part of the cost that estimates a private number of records.
+        """Return the noise that a cost, but for its part `count_share`, buys: of the kind "laplace" or
+        "gaussian".
         """
         gaussian = kind == "gaussian"
         budget = gaussian_budget(privacy) if gaussian else epsilon_of(privacy)
@@ -348,10 +345,8 @@ def answers_of(
 
 
 def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
-    """Return the noise of a cost, of the kind "laplace", "gaussian" or "local".
-
-    For added records, n is any number, by which the noise of totals is divided. `more` is as for
-    `CentralNoise.of`.
+    """Return the noise of a cost, of the kind "laplace", "gaussian" or "local"; for added records, n is any
+    number, by which the noise of totals is divided. `more` is as for `CentralNoise.of`.
     """
     if kind == "local":
         return LocalNoise(epsilon_of(privacy), n)
@@ -380,18 +375,12 @@ def share_noise(
     noise: str = "laplace",
     neighbors: str = "replace_one",
 ) -> ShareNoise:
-    """Return the noise in one of several share queries, which use equal parts of a budget.
-
-    With "add_remove" the noise of counts is divided by n, which may be a guess: the noise does not depend on
-    it.
-
-    Notes
-    -----
-    A replaced record moves two counts by 1 each. "laplace" has a scale just above 2 n_queries / epsilon, and
-    "gaussian" the variance n_queries / budget, where the budget is `gaussian_budget`, and a little more. An
-    added record moves one count by 1: half of that scale, and half of that variance.
-    "local" is randomised response, whose estimates are in a range of width 1 / (p - q), with p the
-    probability of the true category and q that of each other one.
+    """Return the noise in one of several share queries, which use equal parts of a budget. A replaced record
+    moves two counts by 1 each: "laplace" has a scale just above 2 n_queries / epsilon, and "gaussian" the
+    variance n_queries / budget, where the budget is `gaussian_budget`, and a little more. An added record
+    moves one count by 1: half of that scale, half of that variance; n may be a guess there. "local" is
+    randomised response, whose estimates are in a range of width 1 / (p - q), with p the probability of the
+    true category and q that of each other one.
     """
     categories = check_count("categories", categories, low=2)
     n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)

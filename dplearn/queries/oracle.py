@@ -1,8 +1,6 @@
-"""Oracles, which answer statistical queries in rounds, and the functions that make them.
-
-An algorithm that uses `Oracle.ask` runs with every oracle: one with the exact distribution of a population,
-one with all records and central noise, and one with a randomised report of each record. The functions for
-users charge the ledger; a fit calls `oracle_for` after its charge.
+"""Oracles, which answer statistical queries in rounds, and the functions that make them. An algorithm that
+uses `Oracle.ask` runs with every oracle: a population's, one with central noise, or one of local reports. The
+functions for users charge the ledger; a fit calls `oracle_for` after its charge.
 """
 
 import warnings
@@ -619,9 +617,8 @@ def oracle_for(
     count_share: Fraction = Fraction(0),
     most_records: int = MOST_RECORDS,
 ) -> CentralOracle | LocalOracle:
-    """Return the oracle of a learner, whose cost has been charged already.
-
-    The kind is the source of noise: "laplace", "gaussian" or "local". The stream orders the records' reports.
+    """Return the oracle of a learner, after its charge: "laplace", "gaussian" or "local"; the stream orders
+    reports.
     """
     if kind == "local":
         return LocalOracle(records, privacy=privacy, dice=dice, stream=stream)

@@ -1,8 +1,8 @@
 """Statistical queries: for the mean of a bounded number, a category or a bounded vector over all records.
 
-A query is a public function of one record. The function takes many records at once, for speed, but each of
-its values must depend on one record alone. The guarantee rests on this, and on the declared bounds, which the
-query enforces. Only sensitivities that are passed to a `VectorQuery` are not enforced, and need a proof.
+A query is a public function of many records at once, each of whose values must depend on one record alone.
+The guarantee rests on this, and on the declared bounds, which the query enforces, except sensitivities that
+are passed to a `VectorQuery`; these need a proof.
 """
 
 from abc import ABC, abstractmethod

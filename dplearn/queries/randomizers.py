@@ -1,8 +1,5 @@
-"""Local randomisers: the report of a record in place of its value, with exact probabilities.
-
-`probability(value, report)` is exact, so a test can check that no report is more than exp(epsilon) times as
-probable for one value as for another, and statistical queries can simulate reports
-(`dplearn.theory.simulation`).
+"""Local randomisers: the report of a record in place of its value, with exact probabilities, so that privacy
+can be checked and reports can be simulated by queries (`dplearn.theory.simulation`).
 """
 
 import math

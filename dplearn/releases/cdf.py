@@ -1,8 +1,5 @@
-"""Private release of a cumulative distribution function, with the methods of scipy's distributions.
-
-A recipe releases noisy counts of a tree of intervals, or points of blocks of the sorted records.
-`distribution_of` and `distribution_of_points` make the distribution of these; all its methods, and its
-confidence bands, are post-processing and cost no privacy.
+"""Private release of a cumulative distribution function, with the methods of scipy's distributions, from
+noisy counts of a tree of intervals, or points of blocks of the sorted records. The rest is post-processing.
 """
 
 from dataclasses import dataclass, replace
@@ -308,11 +305,10 @@ class ConfidenceBand:
 
 
 def distribution_of(levels: list[Level], plan: ReleasePlan) -> CDFRelease:
-    """Return the distribution function estimated from a tree of noisy counts.
-
-    **Accuracy.** Isotonic regression does not increase the greatest error e: each result is a maximum of
-    minima of means, monotone in the estimates, and so lies between the results for exact values minus and
-    plus e, which are monotone already.
+    """Return the distribution function estimated from a tree of noisy counts. **Accuracy.** Isotonic
+    regression does not increase the greatest error e: each result is a maximum of minima of means, monotone
+    in the estimates, and so lies between the results for exact values minus and plus e, which are monotone
+    already.
     """
     n = plan.n_samples
     leaves = prefix_counts(levels)

@@ -1,8 +1,4 @@
-"""Plans and error bounds of both methods of `cdf`, from public numbers: a tree of noisy counts, and blocks.
-
-`tree_plan` fixes the intervals of the tree, `block_plan` the blocks of the sorted records; both plans bound
-the error of the distribution function.
-"""
+"""Plans and error bounds of both methods of `cdf`: `tree_plan` and `block_plan`, from public numbers."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -172,9 +168,8 @@ class TreePlan(Plan):
         return decay_ratio(epsilon_of(self.privacy) / (2 * max(self.depth, 1)))
 
     def _tail(self, spread: float, log_odds: float) -> float:
-        """Return a bound that a sum of noises with squared weights summing to `spread` exceeds rarely.
-
-        The probability is at most exp(-log_odds).
+        """Return a bound that a sum of noises with squared weights summing to `spread` exceeds with
+        probability at most exp(-log_odds).
         """
         if isinstance(self.privacy, ZeroConcentratedDP):
             return math.sqrt(2 * self.variance * spread * log_odds)

@@ -1,8 +1,5 @@
-"""Answer all counting queries of a finite class at once, by a public distribution on a finite domain.
-
-A query is a set of values of a column; its answer is the share of the records with one of them. Queries are
-the rows of a table of 0 and 1, with a column for each value of the domain, in its order. Both releases
-return shares of the values, whose answers are near those of the private records for all queries together.
+"""Answer all counting queries of a finite class at once, by a public distribution on a finite domain. A query
+is a set of values of a column, a row of a table of 0 and 1; its answer is their share of the records.
 """
 
 import hashlib
@@ -513,15 +510,11 @@ class _MultiplicativeWeights(_CountingQueries):
 
 
 def database_error(domain_size: int, n_queries: int, n_rows: int) -> float:
-    """Return a bound on the greatest error of the answers of the best database of some rows.
-
-    Notes
-    -----
-    Draw the rows from the records: with positive probability no answer moves by more than the first bound, by
-    Hoeffding's inequality and the union over queries. Or round the number of rows of each value down, and add
-    the r rows that are missing at the greatest remainders, of d values: those rounded down have remainders of
-    at most r / d in the mean, so together lose at most (d - r) r / d <= d / 4 rows, as many as the others
-    gain, and no query moves by more.
+    """Return a bound on the greatest error of the answers of the best database of some rows. Draw the rows
+    from the records: with positive probability no answer moves by more than the first bound, by Hoeffding's
+    inequality and the union over queries. Or round the number of rows of each of d values down, and add the r
+    rows that are missing at the greatest remainders: those rounded down have remainders of at most r / d in
+    the mean, so together lose at most (d - r) r / d <= d / 4 rows, as many as the others gain.
     """
     drawn = math.sqrt((math.log(2) + math.log(n_queries)) / (2 * n_rows))
     return min(drawn, domain_size / (4 * n_rows))

@@ -1,8 +1,7 @@
 """Private release of a schema: ranges of numbers and lists of categories, from a table without declarations.
 
-Only the kinds of the columns are public: numbers, integers, booleans or categories. Every cell has a code in
-the learned domains: numbers beyond a range are clipped, unlisted categories share a code, and missing cells
-have a code.
+Only the kinds of the columns are public: numbers, integers, booleans or categories. Every cell has a code:
+numbers beyond a range are clipped, unlisted categories share a code, and missing cells have one.
 """
 
 import math

@@ -1,14 +1,12 @@
 """What public rows say about a synthetic table: where its noisy tables start, and which columns go together.
 
 All is a function of public rows and of released numbers. A noisy table is moved towards its start as of James
-and Stein: by as much as its noise, whose variance is known, may be all of the distance. A start that is wrong
-is so left where the table shows it, and kept where the noise would hide it.
+and Stein: by as much as its noise, of known variance, may be all of the distance. So a wrong start is left
+where the table shows it, and kept where the noise would hide it.
 
 >>> import numpy as np
->>> towards(np.array([40.0, 60.0]), np.array([50.0, 50.0]), 1e6)
-array([50., 50.])
->>> towards(np.array([40.0, 60.0]), np.array([50.0, 50.0]), 20.0)
-array([41., 59.])
+>>> [towards(np.array([40.0, 60.0]), np.array([50.0, 50.0]), noise).tolist() for noise in (1e6, 20.0)]
+[[50.0, 50.0], [41.0, 59.0]]
 """
 
 import math
@@ -36,9 +34,8 @@ def towards(counts: NDArray[Any], start: Floats64, variance: Any, axis: int | No
 
 def along(counts: Floats64, start: Floats64, other: Floats64, variance: float) -> Floats64:
     """Return the point between a start and another one that is nearest to counts; `other`, for much noise.
-
-    Of the noise only the part in the direction from one to the other matters: that of one cell. The estimated
-    share of the way is the mean given the counts, if it was normal with mean and variance 1 before.
+    Only the noise in that direction matters. The share of the way is the mean given the counts, with prior
+    normal(1, 1).
     """
     way = other - start
     share = (variance + ((counts - start) * way).sum()) / max(variance + (way**2).sum(), _TINY)
@@ -46,9 +43,8 @@ def along(counts: Floats64, start: Floats64, other: Floats64, variance: float) -
 
 
 def dependent(known: NDArray[np.int64], alone: Floats64) -> Floats64:
-    """Return the distribution of the last axis of public counts given the others.
-
-    Each row is moved towards `alone`, the distribution without this dependence, by its sampling error.
+    """Return the distribution of the last axis of public counts given the others, each row moved towards
+    `alone`, that without this dependence, by its sampling error.
     """
     totals = known.sum(axis=-1, keepdims=True)
     expected = totals * alone

@@ -1,8 +1,8 @@
 """What releases of statistics share: recipes, plans and results; reading of a column; warnings.
 
-A release has a function of private values, such as `quantiles`, and a function that returns its plan without
-data, such as `quantiles_plan`. Both make the same recipe, of checked parameters; see `dplearn.fit.execute`.
-Errors of reading show no private value. Warnings are functions of public numbers.
+A function of private values, such as `quantiles`, and one of their plan, such as `quantiles_plan`, make the
+same recipe; see `dplearn.fit.execute`. Errors of reading show no private value. Warnings are functions of
+public numbers.
 """
 
 import warnings
@@ -291,9 +291,8 @@ def unseen_variance(reach: float, n: float) -> float:
 
 
 def few_records(n: int, problem: str, *remedies: str, enough: int | None = None, subset: str = "") -> str:
-    """Return the warning that records are few: what may go wrong, how many are enough, and remedies.
-
-    `subset` is what to do if the records are a subset of a private size.
+    """Return the warning that records are few, perhaps a `subset`: what may go wrong, how many are enough,
+    and remedies.
     """
     *first, last = remedies
     parts = [

@@ -11,8 +11,7 @@ release, which has the released schema as its domain, are composed:
   mu^2 leaves more for the inner release than rho does, it has that; the schema is as in the second case.
 
 The inner release is adaptive: it sees the released schema. Sources: Dwork, Kenthapadi, McSherry, Mironov and
-Naor (2006) for the first case; Bun and Steinke (2016), Lemma 1.7 and Proposition 1.3, for the second; for the
-third, docs/theory/noisy_counts.md.
+Naor (2006); Bun and Steinke (2016), Lemma 1.7 and Proposition 1.3; docs/theory/noisy_counts.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

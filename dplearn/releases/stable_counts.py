@@ -1,6 +1,4 @@
-"""Private release of the frequent keys of a column and their noisy counts, without a list of possible
-keys.
-"""
+"""Private release of the frequent keys of a column with noisy counts, without a list of possible keys."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Synthetic records from a private table: noisy tables of a network of columns, and samples from these.
-
-No error is promised for queries that are not measured: the network is a model of the table.
-"""
+"""Synthetic records from a private table: noisy tables of a network of columns, and samples from these."""
 
 import json
 from abc import abstractmethod
@@ -662,10 +659,8 @@ class LearnedRelease(Release[Any]):
     """The recipe of a release about a table whose schema is released first, from a share of its budget.
 
     **Privacy.** `SchemaRelease`, then the `inner` release with a domain that is a function of the released
-    schema, each within its part; `dplearn.releases.schema_fits` composes them. A cell is a function of its
-    record and the released schema.
-
-    **Assumes.** A row is one record. Types of columns are public. No cell is refused.
+    schema, composed by `dplearn.releases.schema_fits`. **Assumes.** A row is one record; types of columns are
+    public.
     """
 
     takes = "frame"

@@ -1,8 +1,8 @@
 """Cells of columns whose range is learned or wide: far ones, and what the released counts make of them.
 
-A cell more costs a histogram no privacy. Columns of learned ranges therefore also have cells beyond these, of
-growing width, and cells of one value at 0 and 1, which are often codes. After the release, cells whose counts
-may be noise are left out, or are one with the cell before.
+A cell more costs a histogram no privacy. So columns of learned ranges also have cells beyond these, of
+growing width, and cells of one value at 0 and 1. Cells whose counts may be noise are then left out, or
+merged.
 
 >>> from dplearn.domains import IntegerRange
 >>> column = ranged_column("age", IntegerRange(18, 25), 4, IntegerRange(-128, 127))

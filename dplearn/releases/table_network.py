@@ -1,12 +1,10 @@
 """The network of a synthetic table: its plan, its noisy measurements, and the distribution made from them.
 
-The plan says which tables are measured, with what noise, from public values alone. A network has its columns
-in an order. Each column depends on some earlier ones, its parents. In each round
-one column is added. A candidate is a column and the columns that it may depend on. Its quality is the number
-of records that the present model puts into other cells than the true table has, less the public expected
-error of the noise of the candidate's own table: a large table must be worth its noise. The quality of no
-dependence is 0. Noisy tables of counts become conditional distributions: they are made nonnegative with the
-right sum, then consistent with the tables of their parents and with the base tables, which have less noise.
+The plan says which tables are measured, with what noise, from public values alone. In each round one column
+is added to the network, with the earlier ones that it depends on, its parents: a candidate. Its quality is
+the number of records that the present model puts into other cells than the true table has, less the expected
+error of the noise of its own table. The quality of no dependence is 0. Noisy tables of counts are made
+nonnegative with the right sum, then consistent with those of their parents and with the base tables.
 """
 
 import math
@@ -635,18 +633,15 @@ def released_tables(
 ) -> TableModel:
     """Release the tables of a network.
 
-    **Privacy.** `plan.guarantee`, for one replaced record. Tables have the noise of `TableNoise`. A quality
-    is floor(|T - E| / 2) less a public number, with E released: a record moves |T - E| by at most 2, and so
-    the floor by at most 1. Selections are thus bounded range with the budget's epsilon. Adaptive costs add up
-    as in `TableBudget.of`; the model is post-processing. What is counted of public rows is a public number:
-    so are the candidate that they add, and what a quality is raised by.
+    **Privacy.** `plan.guarantee`, for one replaced record: a row of cells, each a function of this record
+    alone. Tables have the noise of `TableNoise`. A quality is floor(|T - E| / 2) less a public number, with E
+    released: a record moves |T - E| by at most 2, and so the floor by at most 1. Selections are thus bounded
+    range with the budget's epsilon. Adaptive costs add up as in `TableBudget.of`; the model is
+    post-processing. What is counted of public rows is a public number.
 
-    **Assumes.** A record is one row of cells, each a function of this record alone.
-
-    **Accuracy.** The plan's `expected_tv` for base tables; none is promised for tables that are not measured.
-
-    **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017), PrivBayes; McKenna, Mullins, Sheldon
-    and Miklau (2022), AIM, for candidates charged for their noise. The quality is ours.
+    **Accuracy.** The plan's `expected_tv` for base tables. **Source.** Zhang, Cormode, Procopiuc, Srivastava
+    and Xiao (2017), PrivBayes; McKenna, Mullins, Sheldon and Miklau (2022), AIM, for candidates charged for
+    their noise. The quality is ours.
     """
     layout, n = plan.layout, plan.n_samples
     sizes = layout.sizes

@@ -234,9 +234,8 @@ def _polars_series(polars: Any, column: TableColumn, dtype: Any, values: Any, ga
 
 
 def _declared(dtype: Any) -> list[Any]:
-    """Return the categories of a type that declares them: an ordered one of pandas, an Enum of polars.
-
-    Those of other categorical types may have been found in the table.
+    """Return the categories of a type that declares them: an ordered one of pandas, an Enum of polars. Those
+    of other categorical types may have been found in the table.
     """
     declares = getattr(dtype, "ordered", False) is True or str(dtype).startswith("Enum(")
     return list(dtype.categories) if declares and hasattr(dtype, "categories") else []

@@ -1,8 +1,8 @@
 """Encoded tables: columns of codes, bits, 64 in a word, and matrices of numbers for linear models.
 
-The codes of a float, where any float is in the domain, take as much memory as the float. A learner that turns
-codes into a few cells reads them block by block, so that the cells are all that it adds to the table. Codes
-that are narrow next to the cells of the table are held.
+Codes of a float, where any float is in the domain, take as much memory as the float: a learner that turns
+them into a few cells reads them block by block. Codes that are narrow next to the cells of the table are
+held.
 
 >>> from dplearn.domains import Bits, IntegerRange
 >>> packed_rows(np.array([[0.5, -1.0, 2.0]]), Product([Bits()] * 3), intercept=True).unpack().tolist()
@@ -111,12 +111,10 @@ _WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges 
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """An encoding of the columns of a table as columns of numbers from -1 to 1.
-
-    Unordered values are one-hot encoded, with one column per value. Bounded numbers are scaled, the lowest to
-    -1 and the highest to 1. Bits are 0 or 1. Floats, which have no bounds, become arsinh(x) / 12 clipped to
-    -1..1; for large |x| that is about sign(x) log(2 |x|) / 12. If numbers may be missing, a missing one
-    becomes 0, and a further column is 1 for it and 0 for other numbers.
+    """An encoding of the columns of a table as columns of numbers from -1 to 1. Unordered values are one-hot
+    encoded. Bounded numbers are scaled to -1..1, bits are 0 or 1, and floats, which have no bounds, become
+    arsinh(x) / 12, about sign(x) log(2 |x|) / 12 for large |x|, clipped to -1..1. If numbers may be missing,
+    a missing one becomes 0, and a further column is 1 for it.
     """
 
     domain: Product
@@ -159,9 +157,8 @@ class DesignMatrix:
 
 
 class EncodedMatrix(Columns):
-    """The matrix of a table, held as the codes of its columns, which take less memory than its numbers.
-
-    Like a sparse matrix it has a `shape`, rows by slices or row numbers, and `toarray()`.
+    """The matrix of a table, held as the codes of its columns; like a sparse matrix it has `shape`, rows by
+    slices or row numbers, and `toarray()`.
     """
 
     def __init__(self, design: DesignMatrix, columns: Sequence[NDArray[Any]]):

@@ -1,7 +1,7 @@
 """Read and validate features, with errors that show no private value.
 
 Inside the declared domain no error, warning or type depends on the data. Other input is refused before
-anything is spent, with messages that name columns and constraints, never values.
+anything is spent, with messages that name columns and constraints.
 """
 
 from collections import Counter
@@ -50,13 +50,10 @@ COMPLEX = (complex, np.complexfloating)
 
 
 def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
-    """Return X as a numeric array, an array of unconverted cells, or a data frame.
-
-    A numeric array keeps its type, which counts as public. Other input is read cell by cell, since a common
-    type for all cells would depend on all records. With `reset`, in `fit`, `n_features_in_` and
-    `feature_names_in_` of the estimator are set. Otherwise X must agree with them, or be a data frame with at
-    least the columns of a schema, and the columns of an array are in the order of the fit. The domain None
-    means numbers without missing values.
+    """Return X as a numeric array, an array of unconverted cells, or a data frame. A numeric array keeps its
+    type, which counts as public; other input is read cell by cell. With `reset`, in `fit`, `n_features_in_`
+    and `feature_names_in_` are set; otherwise X must agree with them, or be a data frame with at least a
+    schema's columns. The domain None means numbers without missing values.
     """
     X = X if isinstance(X, np.ndarray) else table_in_memory(X)
     if is_frame(X):
@@ -83,10 +80,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
 
 
 def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
-    """Return X as a table that can be cut into shards; no value is read or converted.
-
-    `reset` and lists are as for `read_features`.
-    """
+    """Return X as a table that can be cut into shards, with `reset` as for `read_features`; no value read."""
     X = X if isinstance(X, np.ndarray) else table_in_memory(X)
     if is_frame(X):
         _check_names(X)
@@ -180,9 +174,8 @@ def _is_of_numbers(dtype: Any) -> bool:
 
 
 def _check_numbers(cells: NDArray[Any], *, missing: bool, estimator: Any, first: str = "") -> None:
-    """Refuse cells that are not numbers, with messages like scikit-learn's.
-
-    `first` names the first column whose public type allows such cells, so it depends on no cell.
+    """Refuse cells that are not numbers, with messages like scikit-learn's; `first` names the first column
+    whose public type allows such cells.
     """
     listed = cells.ravel().tolist()
     if any(issubclass(kind, (str, bytes)) for kind in set(map(type, listed))):

@@ -1,13 +1,10 @@
 """Rows of groups, such as the several rows of one person, where a guarantee protects a whole group.
 
-Of each group a fixed number of rows takes part, `each`: of a group with more rows, `each` of them; of a group
-with fewer, each row several times, as equally often as possible. So a group is one record whose value, for
-any query, is the mean over its `each` rows. It lies within the bounds of a single row's value, so the noise
-is that of as many records as there are groups. The set of groups is public. The number of a group's rows is
-private, like their values: which of its rows take part is a function of their positions within the group,
-their number and a public number of the group.
-
-Of a table in parts a column holds the ids, which one pass reads, and a group's rows may lie in several parts.
+Of each group `each` rows take part: of one with more rows, `each` of them; of one with fewer, each row
+several times, as equally often as possible. So a group is one record, whose value for any query is the mean
+over these rows, within the bounds of a single row's value. The set of groups is public; the number of a
+group's rows is private: which take part is a function of their positions within the group, their number and a
+public number of the group. The rows of a group may lie in several parts, whose ids one pass reads.
 
 >>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, shifts=lambda n: [0] * n)
 >>> grouping.n_groups, grouping.slots.tolist()  # the rows of al, bo and cy
@@ -180,9 +177,8 @@ def grouped_parts(table: Table, name: Any) -> PartsWithGroups:
 
 
 def groups_in_parts(table: Table, groups: Any) -> PartsWithGroups:
-    """Return parts without names, such as those of a column, and the groups of their rows, after one pass.
-
-    The ids are in parts of the same lengths.
+    """Return parts without names, such as those of a column, and the groups of their rows, after one pass;
+    the ids are in parts of the same lengths.
     """
     ids = None if isinstance(groups, str) else column_in_parts(groups, "groups")
     if ids is None:

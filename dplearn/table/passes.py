@@ -1,8 +1,8 @@
 """Passes over the parts of a table: each part is the input of one task, here or in the workers of a cluster.
 
-Tasks make no draw: a part may be read again, for example if a worker of a cluster is lost, and then has the
-same value. Their errors are results, since a cluster would log an error, and code of others that reads parts
-might show a value in one. All parts have the same types, and in each pass the same records.
+Tasks make no draw: a part may be read again, and then has the same value. Their errors are results, since a
+cluster would log an error, which might show a value. All parts have the same types, and in each pass the same
+records.
 
 >>> parts = InTurn(lambda: [([31, 42], "no"), ([57], "yes")])
 >>> parts.total(lambda number: Task(lambda X, y: [sum(X)])).found()
@@ -60,9 +60,8 @@ _PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundErro
 
 
 def unreadable(error: BaseException) -> Exception:
-    """Return the error that is raised instead of one of code of others that reads parts.
-
-    It depends only on whether that one is about names, modules or files.
+    """Return the error that is raised instead of one of code of others that reads parts; it depends only on
+    whether that one is about names, modules or files.
     """
     kind = next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)
     return kind(_UNREADABLE.format(_CAUSES[kind is FileNotFoundError]))
@@ -141,9 +140,8 @@ class Parts(ABC):
         """Yield the result of a task for each part, in their order, from 0."""
 
     def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "Parts | None":  # noqa: ARG002
-        """Return parts whose X is what a task makes of a part, once; None if they cannot be kept.
-
-        They are kept if each X fits, which depends on public facts alone.
+        """Return parts whose X is what a task makes of a part, once; None if they cannot be kept, by public
+        facts.
         """
         return None
 
@@ -200,9 +198,8 @@ def computed_at_once(compute: Callable[[], Any], n_parts: int) -> Any:
 
 @dataclass(frozen=True)
 class PartTypes:
-    """What a part shows without its values.
-
-    The shape is that of one record: (d,) in a table of d columns, () in a single column.
+    """What a part shows without its values; the shape is that of one record: (d,) in a table, () in a single
+    column.
     """
 
     library: str
@@ -220,9 +217,8 @@ class PartTypes:
         return cls(library, shape, None, (getattr(part, "dtype", type(part).__name__),))
 
     def check_same(self, other: "PartTypes", name: str = "X", *, categories: bool = False) -> None:
-        """Refuse another part with other columns, or other types of columns; no value is read.
-
-        `categories` are those of categorical columns: whether they must be the same too.
+        """Refuse another part with other columns or types; `categories`: whether those of categorical columns
+        count.
         """
         if self.library != other.library:
             raise TypeError(

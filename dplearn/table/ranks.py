@@ -1,8 +1,7 @@
 """Counts and ranks of the codes of records in parts, by passes that count up to 16 bits of codes at a time.
 
-No pass sorts all codes. A pass counts, for all columns and ranks at once, the codes that share their leading
-bits, until few records share them with a wanted rank. A last pass gathers the codes near the wanted ranks; it
-is not needed in domains of at most 2**16 codes, of which the first pass counts each.
+A pass counts, for all columns and ranks at once, the codes that share their leading bits, until few records
+share them with a wanted rank. Above 2**16 codes, a last pass gathers the codes near the wanted ranks.
 """
 
 from collections import defaultdict

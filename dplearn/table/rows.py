@@ -1,10 +1,8 @@
 """Rows of tables, selected by number, so that the result, including its types, depends on no other row.
 
-In pandas `frame[places]` selects columns if their names are integers, and `series[places]` selects all rows
-with these labels. Here a place is always a row number, from 0. numpy chooses one type for a whole array,
-scipy one index type for a whole matrix, and pandas one type for all row labels; a shard with these types
-would depend on records of other shards. Rows that are cut out by `rows_of` keep only the types of columns,
-which are public: the categories of a categorical column, and the type of an array.
+A place is always a row number, from 0, where pandas takes integers for names of columns or labels. numpy,
+scipy and pandas choose one type for a whole array, matrix or index, so that a shard would depend on records
+of others: rows that `rows_of` cuts out keep only the types of columns, which are public.
 """
 
 from collections.abc import Callable
@@ -27,10 +25,8 @@ _VALUES_OF_PANDAS = ("NAType", "NaTType", "Timestamp", "Timedelta")
 
 
 def sliceable(X: Any) -> Any:
-    """Return a table with access by row: a sparse matrix as CSR, columns of some types as plain ones.
-
-    To take rows, Arrow joins the dictionaries of pieces, and raises where one level too many is in them; it
-    takes no rows of views. scikit-learn reads no sparse columns of gaps.
+    """Return a table with access by row: a sparse matrix as CSR, and columns of types of Arrow or scipy that
+    cannot be cut, or that scikit-learn cannot read, as plain ones.
     """
     if hasattr(X, "tocsr"):
         return X.tocsr()
@@ -95,9 +91,8 @@ def plain(rows: Any) -> Any:
 
 
 def own_cells(rows: Any) -> Any:
-    """Return rows whose cells share no mutable object with other tables: such cells are deeply copied.
-
-    A pandas frame is changed in place. The copy of a cell may raise any error.
+    """Return rows whose cells share no mutable object with other tables; such cells are deeply copied, with
+    any error, and a pandas frame is changed in place.
     """
     if not is_frame(rows):
         return _own(rows) if rows.dtype == object else rows
@@ -112,9 +107,8 @@ def own_cells(rows: Any) -> Any:
 
 
 def check_values(rows: Any) -> Any:
-    """Return public rows of plain values; other objects may share state, which would join teachers.
-
-    Of no rows, the types are checked.
+    """Return public rows of plain values (of no rows, types are checked); other objects may share state,
+    which would join teachers.
     """
     if is_frame(rows):
         kinds = list(zip(rows.columns, rows.dtypes, strict=True))

@@ -1,7 +1,5 @@
 """What may be a table: one in memory, or parts, as lists, functions, data sets of Arrow, Dask or Spark.
 
-Dask is imported where a collection of it has been given: it is optional.
-
 >>> import numpy as np
 >>> months = [np.zeros((5, 2)), np.zeros((9, 2))]
 >>> table_in_parts(months, None).in_parts, table_in_parts(months[0], None)
@@ -576,9 +574,8 @@ def is_dask(X: Any, name: str) -> bool:
 
 
 def partitions(collection: Any) -> list[Any]:
-    """Return the partitions of a Dask data frame, series or array, as delayed objects.
-
-    Their tasks raise no error, which a cluster would log: they return it, as a `Result` without its text.
+    """Return the partitions of a Dask data frame, series or array, as delayed objects, whose tasks return an
+    error, which a cluster would log, as a `Result` without its text.
     """
     if not hasattr(collection, "chunks"):
         return _quiet(without_text(collection.to_delayed))

@@ -1,7 +1,5 @@
-"""The partitions of a Spark data frame as parts of a table: Spark's workers read and add them up.
-
-A pass is one job (`mapInArrow`): each partition is read by one task, which sends back its sums alone. Spark
-is imported where a frame of it has been given, and its workers import dplearn.
+"""The partitions of a Spark data frame as parts of a table. A pass is one job (`mapInArrow`): each partition
+is read by one task, which sends back its sums alone. Workers import dplearn.
 """
 
 import pickle

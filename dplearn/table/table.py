@@ -1,8 +1,7 @@
 """Private rows as weighted blocks: one type for tables in memory, in parts, and of groups of rows.
 
-A table in memory has one block. One in parts is read again in each pass over its rows: each part is the input
-of one task, which reads it and ends with its sums, so that a sum is the same for every division into parts. A
-record may be a group of rows; then each of its rows counts as often as it takes part.
+A table in memory has one block. One in parts is read again in each pass: each part is the input of one task,
+which ends with its sums, the same for every division. A group's rows count as often as they take part.
 
 >>> table = as_table(np.array([[3.0], [4.0], [5.0]])).map(lambda rows: 2 * rows)
 >>> len(table), table.sums(lambda rows: [rows.sum()]), table.take(np.array([2, 0])).tolist()
@@ -350,9 +349,8 @@ class _First(NamedTuple):
 
 
 def _first_read(encode: Callable[[Any, Any], tuple[Any, Any]], given: Given, *, digests: bool) -> Any:
-    """Return what reading a part shows; None of an empty one, which learners could not read.
-
-    Rows made from rows that later passes compare need not be compared themselves.
+    """Return what reading a part shows; None of an empty one, which learners could not read. Rows made from
+    rows that later passes compare are not compared.
     """
     if given is None or not count_of(given.X):
         return None

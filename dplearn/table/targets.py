@@ -140,10 +140,8 @@ def label_cells(
     several: str = _SEVERAL,
     any_cells: bool = False,
 ) -> NDArray[Any]:
-    """Return the labels, or targets, of n records as a one-dimensional array, without a conversion to a
-    common type.
-
-    With `any_cells`, a row of several cells or a complex number becomes an object that equals no label.
+    """Return the labels, or targets, of n records as a one-dimensional array of unconverted cells; with
+    `any_cells`, a row of several cells or a complex number becomes an object that equals no label.
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -186,9 +184,7 @@ def _bare(label: Any) -> Any:
 
 def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the labels that occur, sorted, and each record's index; the set and its type count as public.
-
-    Labels of a single kind are sorted and compared by value. For others, such as NaN or sets, the label set
-    could contain equal labels several times, and would reveal the number and order of their records.
+    Labels of mixed kinds or such as NaN are refused: the set would reveal their number and order.
     """
     labels = labels.astype(object) if labels.dtype.kind == "T" else labels  # StringDType
     if labels.dtype.kind == "O":
@@ -396,9 +392,8 @@ def joined_outputs(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def share_all_right(sets: Sequence[NDArray[Any]], predicted: Any, y: Any, weights: Any = None) -> float:
-    """Return the share of rows, weighted if there are weights, whose labels are all predicted correctly.
-
-    Labels are read as in a fit, except that a label that is in no set is a wrong prediction.
+    """Return the share of rows, weighted if there are weights, whose labels are all predicted correctly; a
+    label that is in no set is a wrong prediction.
     """
     if (k := n_outputs_of(y)) != len(sets):
         raise ValueError(f"y must have {len(sets)} outputs, got {k}")

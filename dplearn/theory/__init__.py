@@ -1,7 +1,5 @@
-"""Calculators for theory: sample sizes, dimensions, lower bounds, and the settings published in papers.
-
-No code that runs on private data imports this package. Calculators that a mechanism or a learner uses are
-defined in its module, and exported here too.
+"""Calculators for theory: sample sizes, dimensions, lower bounds, and the settings published in papers. No
+code that runs on private data imports this package.
 """
 
 from dplearn._documented import Calculator

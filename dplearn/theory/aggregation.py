@@ -1,7 +1,6 @@
-"""Numbers of teachers and examples for sub-sample and aggregate: as published, and with our noise.
-
-The published numbers are those of Bassily, Thakkar and Thakurta (2018): k teachers learn from disjoint parts
-of n examples and answer m queries by plurality, of which T may be unstable.
+"""Numbers of teachers and examples for sub-sample and aggregate: as published by Bassily, Thakkar and
+Thakurta (2018), and with our noise. k teachers learn from disjoint parts of n examples and answer m queries
+by plurality, of which T may be unstable.
 """
 
 import math

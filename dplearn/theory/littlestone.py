@@ -1,8 +1,7 @@
 """The Littlestone dimension of classes, mistake trees as its proofs, and what it says about pure privacy.
 
-A mistake tree is a complete binary tree of points. Each leaf has a concept of the class that labels the
-points of its path by the branches taken. So an adversary can make any learner err on each level, and no pure
-private learner does with few records (`pure_private_lower_bound`).
+A mistake tree is a complete binary tree of points, with a concept of the class for each leaf that labels its
+path: an adversary can make any learner err on each level (`pure_private_lower_bound`).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
-"""Reductions between private interior points, counts, learning of thresholds and of distributions.
-
-Each function takes private records and a private algorithm as a callable, or released answers. Its docstring
-bounds the change in the callable's input for one replaced record, and so gives the guarantee.
+"""Reductions between private interior points, counts, learning of thresholds and of distributions. Each takes
+a private algorithm as a callable, and bounds the change of its input for one replaced record.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,19 +1,8 @@
 """Simulate statistical queries by local reports, and local reports by statistical queries.
 
-`simulate_locally` runs a statistical query algorithm on records that report once each. `run_locally` runs a
-local algorithm, which requests randomised reports, on records. `simulate_by_queries` runs the same local
-algorithm without access to records: it draws the reports of random records by rejection sampling, with
-statistical queries for the acceptance probabilities.
-
->>> from dplearn.chance import SeededDice
->>> from dplearn.queries.oracle import PopulationOracle
->>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
->>> request = Request(0, heads, heads.randomizer(Fraction(1), "bit"))
->>> rejection = Rejection([], [request], Fraction(1, 20), SeededDice(0))
->>> candidate = rejection.candidate()  # the report of a reference record with value 0
->>> [answer] = PopulationOracle(np.array([0, 0, 0, 1])).ask(rejection.asked(candidate))
->>> candidate, rejection.accepts(answer), rejection.most
-([1], False, 8)
+`simulate_locally` runs a statistical query algorithm on records that report once each, `run_locally` a local
+algorithm, which requests reports. `simulate_by_queries` runs that without access to records: it draws reports
+of random records by rejection sampling, with statistical queries for the acceptance probabilities.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -384,13 +373,12 @@ def _driven(algorithm: Callable[[], Rounds], answer: Callable[[Sequence[Request]
 
 
 class Rejection:
-    """Draws a random record's reports, given its earlier reports, by rejection sampling.
-
-    A candidate w has the probability q(w) that a reference record reports it. Let h(z) be P[z reports w and
-    all earlier reports], divided by that of the reference: between 1/E and E, E = exp of the sum of the
-    epsilons, rounded up. Accepted with a probability proportional to the mean of h, w has the wanted
-    distribution. `off` bounds its total variation distance, and the probability that none of the first `most`
-    candidates is accepted; answers must be within `tolerance`.
+    """Draws a random record's reports, given its earlier reports, by rejection sampling. A candidate w has
+    the probability q(w) that a reference record reports it. Let h(z) be P[z reports w and all earlier
+    reports], divided by that of the reference: between 1/E and E, E = exp of the sum of the epsilons, rounded
+    up. Accepted with a probability proportional to the mean of h, w has the wanted distribution. `off` bounds
+    its total variation distance, and the probability that none of the first `most` candidates is accepted;
+    answers must be within `tolerance`.
     """
 
     def __init__(self, past: list[tuple[Request, int]], now: list[Request], off: Fraction, dice: Dice):

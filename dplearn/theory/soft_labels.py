@@ -1,9 +1,9 @@
 """Accuracy of private soft labels with respect to the mean prediction, and the number of teachers needed.
 
 The published numbers are those of Bassily, Thakkar and Thakurta (2018), Section 5; ours have better
-constants. k teachers learn from disjoint shards of n' examples, and score each of m queries in [0, 1]. The
-released score is the midpoint of the fullest bin of a histogram, or that of the fullest bin of a second
-histogram, whose bins are shifted by half a bin. For the proofs see `docs/theory/soft_label_stability.md`.
+constants. k teachers learn from disjoint shards of n' examples, and score each of m queries in [0, 1]; the
+midpoint of the fullest bin of one of two histograms is released. Proofs:
+`docs/theory/soft_label_stability.md`.
 """
 
 import math

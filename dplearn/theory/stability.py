@@ -1,8 +1,7 @@
 """Stability of stochastic gradient descent: bounds on the change of weights when one example is replaced.
 
-The bounds follow Hardt, Recht and Singer (2016), who bound the mean change. The soft labels of Bassily,
-Thakkar and Thakurta (2018) need the mean square, whose root can be much greater than the mean. For the proofs
-see `docs/theory/soft_label_stability.md`.
+The bounds follow Hardt, Recht and Singer (2016), who bound the mean change; soft labels need the mean square,
+whose root can be much greater. For the proofs see `docs/theory/soft_label_stability.md`.
 """
 
 import math

@@ -1,6 +1,5 @@
-"""Freeze what the cases find, and write what they verify: `python -m dplearn.audit.cases [NAME ...]`.
-
-`python -m dplearn.audit.cases --verified` enumerates nothing, and only writes what they verify.
+"""Freeze what the cases find, and write what they verify: `python -m dplearn.audit.cases [NAME ...]`. With
+`--verified` nothing is enumerated, and only what they verify is written.
 """
 
 import json

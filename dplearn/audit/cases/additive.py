@@ -1,20 +1,13 @@
 """Audit cases of additive models: a whole fit of one cell, each kind of query, and fits for replay.
 
-A whole fit with Laplace noise, of one record in a column of one cell and of one step, has few enough
-outcomes to be enumerated. Each further query is enumerated with released values that no fit need produce:
-the guarantee assumes nothing of these. On the coarsest grid the numbers of a row are 1, 0 or -1; so is the
-joint feature of two columns, in rows that no fit with Laplace noise has. Answers with
-Gaussian noise have too large a support; the noise is enumerated by the case of `central_gaussian`, moves of
-the sums are measured by tests, and whole fits are replayed on neighbours. On the
-coarsest grid the targets move the means of a target and of its square by half of what rounding might add.
-Labels of three move residuals at one row by half of what they can with the residuals of another row, and the
-reports of records are of clipped coordinates. A whole fit publishes no masses of one cell, and it does not
-spend their share.
+With Laplace noise, a whole fit of one column of one cell and one step is enumerated. Each further query is
+enumerated with released values that no fit need produce, since the guarantee assumes nothing of these.
+Numbers of a row are 1, 0 or -1 on the coarsest grid. Gaussian noise has too large a support: the case of
+`central_gaussian` enumerates it, and whole fits are replayed on neighbours.
 
-A whole fit of numbers has too many outcomes: 10**5 on the coarsest grid, for one record in one cell. So it is
-run with the noise of one query at a time, and with far noise, that of given answers, in all others. Each of
-these fits keeps the share of its query. For one record the noise in the spread of residuals is so large that
-a fit ignores the answer; histograms are enumerated elsewhere.
+A whole fit of numbers has 10**5 outcomes for one record. So it runs with the noise of one query at a time and
+far noise, that of given answers, in all others; each keeps the share of its query. Histograms are enumerated
+elsewhere.
 """
 
 from collections.abc import Callable, Sequence
@@ -338,17 +331,15 @@ def _far_noise(dice: Dice, sigma2: Fraction, size: int | None = None) -> Any:
 
 
 def with_far_noise(fit: Fit) -> Fit:
-    """Return a computation whose answers with Gaussian noise are the same for all records.
-
-    A replay repeats noise, not answers; but how many numbers a query has depends on earlier answers.
+    """Return a computation whose answers with Gaussian noise are the same for all records. A replay repeats
+    noise, not answers; but how many numbers a query has depends on earlier answers.
     """
     return with_draws(fit, discrete_gaussian=_far_noise)
 
 
 def _one_noise(first: int, more: int = 0, moved: Sequence[int] | None = None) -> Callable[..., Any]:
-    """Return draws with noise in the one of index `first` and `more` after it, in all places or `moved`.
-
-    All other answers are at their ends, in turn high and low.
+    """Return draws with noise in the one of index `first` and `more` after it, in all places or `moved`. All
+    other answers are at their ends, in turn high and low.
     """
     indices = count()
 

@@ -1,7 +1,5 @@
-"""Audit cases of corners: the fit of `ExponentialMechanismClassifier` on two columns of small integers.
-
-No case of the exponential mechanism attains its claim, because of its normalisation. A case whose name starts
-with "small" runs the whole fit on each path.
+"""Audit cases of corners: the fit of `ExponentialMechanismClassifier` on two columns of small integers. None
+attains its claim, because of the exponential mechanism's normalisation. "Small" cases run the whole fit.
 """
 
 from collections.abc import Sequence

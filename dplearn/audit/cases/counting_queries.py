@@ -1,7 +1,5 @@
-"""Audit cases of the releases that answer counting queries: small databases and multiplicative weights.
-
-No case of a small database attains its claim, because of the normalisation of the exponential mechanism,
-whose sensitivity is the number of rows that are released.
+"""Audit cases of the releases that answer counting queries. No case of a small database attains its claim,
+because of the exponential mechanism's normalisation.
 """
 
 from itertools import product

@@ -1,6 +1,5 @@
-"""Audit cases of the learners of noisy counts, naive Bayes and conjunctions: their fits in both trust models.
-
-Columns have more values than bins; the output must not depend on the value within a bin.
+"""Audit cases of naive Bayes and conjunctions: their fits in both trust models. Columns have more values than
+bins; the output must not depend on the value within a bin.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,9 +1,8 @@
 """Audit cases of released distribution functions, by trees of noisy counts and by blocks, on small domains.
 
-With one block on each side, the noise of its length is enumerated completely. With more blocks, the noise of
-the first lengths has infinite support, and a small delta covers the probability that is left out. The exact
-epsilon of blocks is a twentieth to a seventh of the claim: the claim adds up the worst cases of three blocks
-for all noises together, which blocks of few records do not attain.
+With one block on each side, the noise of its length is enumerated completely; with more, a small delta covers
+what is left out. The exact epsilon of blocks is a twentieth to a seventh of the claim, which adds up worst
+cases of three blocks that blocks of few records do not attain.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Audit cases of ensembles for added records: each record draws its shard by itself, in secret.
 
-Tables of n records are compared with those of n - 1. With one teacher the added record can change the only
-vote, and a case attains what noise on one changed vote attains. With two, the draws mix the cuts, and less of
-the claim shows. A teacher votes as in `ensembles`. Teachers are trained once for each cut of a table.
+Tables of n records are compared with those of n - 1. With one teacher a case attains what noise on one
+changed vote attains; with two, the draws mix the cuts. Teachers are trained once for each cut of a table.
 """
 
 import warnings

@@ -1,10 +1,8 @@
 """Audit cases of ensembles: fit and predict with four shards of two records each.
 
-Six of the eight records take every value of the universe; fewer if a student is trained for each outcome, if
-there are many outcomes, and in the small cases of the quick test suite. The other records are fixed. The
-teacher of a shard with one label votes for that label; otherwise it votes for the label of its greatest
-record (queries above 0) or of its least record. Four teachers are too few for the greatest distances, so not
-all cases attain their claims.
+Up to six of the eight records take every value of the universe; the others are fixed. The teacher of a shard
+with one label votes for it; otherwise for the label of its greatest record (queries above 0) or of its least
+one. Four teachers are too few for the greatest distances, so not all cases attain their claims.
 """
 
 import pickle

@@ -1,8 +1,5 @@
-"""Audit cases of the generic learner: the fit of a classifier on a column of small integers.
-
-A case whose name starts with "small" has fewer records or values, for the quick test suite. No case attains
-its claim, because of the normalisation of the exponential mechanism, and because universes of this size do
-not contain the worst data.
+"""Audit cases of the generic learner: the fit of a classifier on a column of small integers. None attains its
+claim, because of the exponential mechanism's normalisation, and since small universes lack the worst data.
 """
 
 from collections.abc import Mapping, Sequence

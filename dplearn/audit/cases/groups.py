@@ -1,8 +1,5 @@
 """Audit cases of groups of rows: a neighbour has other rows of one group, and perhaps more or fewer of them.
-
-Of each record, which is a tuple of rows, the universe has several numbers of rows, so that the number of rows
-changes between neighbours. Learners by sums use two rows of each group, others one, and teachers all. In one
-case the rows of each group lie in two parts of a table. Releases use one value of each group, or two.
+Records are tuples of rows. In one case the rows of each group lie in two parts of a table.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,5 @@
-"""Audit cases of `partial_fit`: two calls of one record each, whose models are both published.
-
-A neighbour replaces one record, which is in one of the calls. The exact epsilon is the greater one of both
-calls, which the claim states.
+"""Audit cases of `partial_fit`: two calls of one record each, whose models are both published. A neighbour
+replaces one record of one call; the exact epsilon is the greater one of both calls, as claimed.
 """
 
 from typing import Any

@@ -1,17 +1,12 @@
 """Audit cases of interior points: both methods on domains of a few codes.
 
-The exponential method attains its claim if nearly all codes lie between two records, one of which is moved:
-the weight of a code on one side decreases, and the sum of all other weights increases. RecPrefix has a budget
-for each of its steps, and the cases are chosen such that each step is visible. The step of the lengths nearly
-attains its budget, as the exponential method does. The choice of a prefix attains at most half of its epsilon
-(a replaced record raises the quality of one prefix by 1 and lowers another, so the sum of the weights falls
-only little while one weight rises), but its delta up to rounding. The whole recursion combines all three if
-all records but one are equal.
+The exponential method attains its claim if nearly all codes lie between two records, one of which is moved.
+RecPrefix has a budget for each step, and the cases make each visible. The step of the lengths nearly attains
+its budget; the choice of a prefix at most half of its epsilon, as the weight of one prefix rises and that of
+another falls, but its delta up to rounding. The whole recursion combines all three.
 
-RecPrefix is not replayed: its proof maps the pairings of one data set to those of the other, and a record
-that moves past others changes the pairs of all records in between for the same draws. The candidates of a
-choice differ too, since only prefixes of some record are listed. If the moved record keeps its rank and all
-prefixes are unchanged, replay holds: tests/laws/test_mechanism_mutants.py.
+RecPrefix is not replayed: a record that moves past others changes the pairs of all records in between for the
+same draws. If it keeps its rank, replay holds: tests/laws/test_mechanism_mutants.py.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
 """Audit cases of learned schemas: the lists of frequent keys, the whole release, and a fit that learns first.
 
-The ranges are found among four codes: missing, -1, 0 and 1. With so few records a range or a list needs a
-large epsilon, and no case attains its claim. The target of a regression is one more column, and `SmallTarget`
-then publishes the end of its range that is nearer to one target.
+Ranges are found among four codes: missing, -1, 0 and 1. With so few records a range or a list needs a large
+epsilon, and no case attains its claim. A regression's target is one more column.
 """
 
 from collections.abc import Hashable, Sequence

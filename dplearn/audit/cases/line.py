@@ -1,9 +1,8 @@
 """Audit cases of lines modulo 2 and 3, with points that have the second label, and one that has the first.
 
-Records with the first label do not affect "stability", so one stands for all. Modulo 2 a line has two points,
-and a table of 7 records can be one record away from another line and from another point at once. On one pair
-of neighbours both releases then show their delta / 2: at epsilon 1 the exact delta is 1 - .95**2 = .0975 of
-.1. The bound on epsilon is not attained, since with so few records neither probability has grown far.
+Modulo 2 a line has two points, and a table of 7 records can be one record away from another line and from
+another point at once. Both releases then show their delta / 2: at epsilon 1 the exact delta is 1 - .95**2 =
+.0975 of .1. With so few records the bound on epsilon is not attained.
 """
 
 from fractions import Fraction

@@ -1,9 +1,8 @@
-"""Audit cases of linear regression: a whole fit on the coarsest grid.
+"""Audit cases of linear regression: a whole fit on the coarsest grid, where the numbers of a row are 1, 0 or
+-1.
 
-On the coarsest grid the numbers of a row are 1, 0 or -1, and a far record has lost its constant and its
-target. The moments of two rows that share no number move most, by 5 of the claimed 6: no row has a target but
-not a constant. With Gaussian noise the support of the moments is too large; fits with it are replayed
-on neighbours, and the noise itself is enumerated by the case of `gaussian_counts`.
+The moments of two rows that share no number move most, by 5 of the claimed 6: no row has a target but not a
+constant. With Gaussian noise fits are replayed; the case of `gaussian_counts` enumerates the noise.
 """
 
 from typing import Any

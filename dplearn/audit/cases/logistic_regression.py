@@ -1,6 +1,5 @@
-"""Audit cases of logistic regression: a whole fit on the coarsest grid, and each further query of a fit.
-
-On the coarsest grid rows are 1, 0 or -1 and all query answers are small, so that all paths can be enumerated.
+"""Audit cases of logistic regression: a whole fit, and each further query of a fit, on the coarsest grid,
+where rows are 1, 0 or -1 and all paths can be enumerated.
 """
 
 from dataclasses import replace

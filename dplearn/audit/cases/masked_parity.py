@@ -1,7 +1,5 @@
 """Audit cases of masked parity: the fit over one bit, in both models and ways of asking; two local rounds.
-
-The universes hold what differs: with mask or without, and either label. Centrally two bits have too many
-noisy counts for all to be enumerated; the oracle's own cases stand for them.
+Centrally two bits have too many outcomes; the oracle's own cases stand for them.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """Audit cases of mechanisms, on inputs that satisfy the assumptions of their docstrings exactly.
 
 A computation is a function of the mechanism, so that mutants run on the same universe. Some cases do not
-attain their claims: because of the normalisation of the exponential mechanism, because the conversion of a
-concentrated guarantee is not tight, and because the exact delta of the choosing mechanism and the stable
-histogram is below the claimed one on small universes.
+attain their claims, for example because of the normalisation of the exponential mechanism, or because a delta
+is spent only on larger universes.
 """
 
 from collections.abc import Callable, Hashable, Sequence

@@ -1,8 +1,5 @@
-"""Audit cases of several outputs: fits of two private classifiers to two labels of the same records.
-
-The cases of a minimal learner, which releases one label by randomised response, attain their claims: the
-composition of the shares is optimal. The case of thresholds does not, because of the normalisation of the
-exponential mechanism.
+"""Audit cases of several outputs: fits of two private classifiers to two labels of the same records. Those of
+a minimal learner, randomised response, attain their claims; that of thresholds does not.
 """
 
 from itertools import product

@@ -1,7 +1,5 @@
-"""Audit cases of the parity learner: its fit on records of one, two and three bits, with every label.
-
-In some cases only some records take every value of the universe; the others are consistent equations, so that
-a vote can be won by a large margin.
+"""Audit cases of the parity learner: its fit on records of one to three bits, with every label. In some, only
+some records vary; the others are consistent equations, so that a vote can be won by a large margin.
 """
 
 from collections.abc import Callable, Mapping, Sequence

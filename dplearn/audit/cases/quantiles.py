@@ -1,11 +1,9 @@
 """Audit cases of quantiles, with few records and values; the output does not depend on the records' order.
 
 A single quantile and a single level are replayed: the selection costs of all codes move by at most the
-sensitivity of the selection. With several levels only the first could be replayed: a replayed selection
-identifies codes by their cost, so neighbours find different codes, and the next level reads different cells.
-No case attains its claim, because the worst cells need more records. In windows around noisy ranks, a worst
-case has many quantiles besides: `tests/mechanisms/test_quantile_windows.py` sums the exact probabilities for
-ten.
+selection's sensitivity. With several levels only the first could be, as neighbours find different codes. No
+case attains its claim: the worst cells need more records. `tests/mechanisms/test_quantile_windows.py` sums
+the exact probabilities of a worst case of ten quantiles in windows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,5 @@
-"""Audit cases of the learner from two releases: noisy counts, which attain the sum of both epsilons.
-
-What is published of a case is both releases and the concept that follows from them.
-
->>> CASES[0].claim.epsilon
-Fraction(2, 1)
+"""Audit cases of the learner from two releases, noisy counts, which attain the sum of both epsilons; both
+releases are published.
 """
 
 from collections.abc import Callable

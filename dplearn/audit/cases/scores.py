@@ -1,9 +1,8 @@
 """Audit cases of private scores: each kind of table that a metric is computed from, and searches by metrics.
 
-Sums are counted in few steps here, so that all outcomes can be enumerated; the tables' code is that of every
-score. Searches by tables of several cells would have too many outcomes; theirs have one cell, and differ from
-those only in the sensitivity. (The Gaussian case is far from its claim: the variance that pays for integers
-is most of its noise, and the ends of a table of one record are near.)
+Sums are counted in few steps, so that all outcomes can be enumerated. Searches have tables of one cell, and
+differ from others only in the sensitivity. (The Gaussian case is far from its claim: most of its noise is the
+variance that pays for integers.)
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,5 @@
-"""Audit cases of private search: whole searches over a minimal learner, and random stopping alone.
-
-The learner makes as few draws as possible, so that all paths of a search with several fits can be enumerated.
+"""Audit cases of private search: whole searches over a minimal learner of few draws, and random stopping
+alone.
 """
 
 import math

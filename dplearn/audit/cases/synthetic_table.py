@@ -1,10 +1,9 @@
 """Audit cases of synthetic tables: whole releases with Laplace noise; Gaussian ones are replayed.
 
-Columns are binary, so a base table is one count. Noisy counts are clipped to 0..n, and every table may be
-measured, whatever its noise. With two columns there are two candidates, and the quality of one is constant:
-the selection shows half of its epsilon at most, .03 of the 1 that all steps cost, and clipping hides a little
-more. The release with a learned schema has a column of integers, whose range is found among the four codes of
-`SMALL`, and one of booleans; with so few records a range needs a large epsilon, and shows two thirds of it.
+Columns are binary, so a base table is one count, clipped to 0..n. With two columns there are two candidates,
+one of constant quality: the selection shows at most half of its epsilon, .03 of the 1 that all steps cost.
+The release with a learned schema has a column of integers, with a range among the codes of `SMALL`, and one
+of booleans, and shows two thirds of the large epsilon that a range of so few records needs.
 """
 
 import json

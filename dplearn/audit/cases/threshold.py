@@ -1,9 +1,7 @@
 """Audit cases of the threshold learner: its fit on columns of small integers, and `threshold_between` alone.
 
-On universes of this size a fit uses all examples of both labels; `threshold_between` is run with fewer.
-Neither depends on the order of records, so each multiset is run once. No case attains its claim, because of
-the normalisation of the exponential mechanism, and because universes of this size do not contain the worst
-data.
+A fit here uses all examples of both labels; `threshold_between` runs with fewer. Each multiset is run once.
+None attains its claim: the exponential mechanism normalises, and small universes lack the worst data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,9 +64,8 @@ def corner_classifier_case(
     required: Required,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a corner; the whole fit runs on each path if the name begins with small.
-
-    `most`: of how many records the errors are counted, which are drawn if there are more.
+    """Return a case of the fit of a corner, with errors counted of at most `most` records, which are drawn if
+    there are more; the whole fit runs on each path if the name begins with small.
     """
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {

@@ -1,7 +1,5 @@
-"""Audit cases of neighbours of which one has one record more, so that the number of records is private.
-
-Tables of n records are compared with those of n - 1. Sums are clipped to those of a few records, a parameter
-of the code, so that a noisy sum has few outcomes; no sum of the universe reaches the ends.
+"""Audit cases of neighbours of which one has one record more, so that the number of records is private. Sums
+are clipped to those of a few records, so that a noisy sum has few outcomes.
 """
 
 from collections.abc import Callable, Hashable, Sequence

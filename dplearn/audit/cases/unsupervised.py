@@ -1,10 +1,9 @@
 """Audit cases of sums over numbers in a box: scaler, principal components, k-means; and of grouped counts.
 
 On a coarse grid with Laplace noise, all outcomes are enumerated. The means of the scaler, grouped sums and
-the answers of one round of k-means attain the claim; published variances are clipped, which hides outcomes.
-One row of one column moves the moments of principal components by less than the claim: a square moves by S^2
-of 2 S^2. The whole fit of k-means has one round and one centre, within the box, which hides most outcomes.
-With Gaussian noise fits are replayed on neighbours; the case of `gaussian_counts` enumerates the noise.
+one round of k-means attain the claim; clipping hides outcomes of variances and of a whole fit of k-means. One
+row of one column moves principal components' moments by less than claimed: a square moves by S^2 of 2 S^2.
+With Gaussian noise fits are replayed; the case of `gaussian_counts` enumerates the noise.
 """
 
 from dataclasses import replace

@@ -1,20 +1,15 @@
 """The losses of additive models: the residual of a record, in integers, given its margins and its target.
 
-A residual is minus the derivative of the loss in the margins, with its norm clipped. Margins are integers in
-units of 2**-MARGIN_BITS, residuals in units of 2**-RESIDUAL_BITS, and every step between them is exact:
-a residual depends on the margins and on the target of its own record alone. All that a fit does differently
-for another loss is an attribute or a method of `Loss`, or of `NumberLoss` for a regression.
+A residual is minus the derivative of the loss in the margins, with its norm clipped, in units of
+2**-RESIDUAL_BITS, and margins are integers in units of 2**-MARGIN_BITS. Every step between them is exact: a
+residual depends on the margins and the target of its own record alone. What a fit does differently for
+another loss is in `Loss`, or in `NumberLoss` for a regression.
 
 >>> import numpy as np
 >>> loss = LogisticLoss(clip=Fraction(1, 2))
 >>> margins = np.array([[0], [-3 << MARGIN_BITS]])  # probabilities .5 and .05
 >>> (loss.residuals(margins, np.array([1, 0])) / 2**RESIDUAL_BITS).round(2).tolist()
 [[0.5], [-0.05]]
->>> loss.probabilities(np.array([[0.0], [-3.0]])).round(2).tolist()  # those that the clipped loss fits
-[[0.5, 0.5], [0.91, 0.09]]
->>> loss = SquaredLoss(centre=20_000, scale=30_000)  # residuals are clipped at 30,000
->>> loss.residuals(np.zeros((2, 1), int), np.array([20_000 + 15_000, -60_000])).tolist()
-[[2048], [-4096]]
 >>> both = OutputsLoss([LogisticLoss(Fraction(1, 2))] * 4, reach=2048)  # residuals are shortened together
 >>> (both.residuals(np.zeros((1, 4), int), np.array([[0, 1, 1, 0]])) / 2**RESIDUAL_BITS).tolist()
 [[-0.25, 0.25, 0.25, -0.25]]
@@ -255,8 +250,8 @@ class SoftmaxLoss(Loss):
 
 class OutputsLoss(Loss):
     """The losses of several labels of a record, whose residuals are one vector; with the order 2 it is
-    shortened to a multiple of its root mean square norm, between .5 and 1.3, which gains more by smaller
-    noise than it loses.
+    shortened to a multiple, between .5 and 1.3, of its root mean square norm: smaller noise gains more than
+    that loses.
     """
 
     def __init__(
@@ -407,9 +402,8 @@ class SquaredLoss(NumberLoss):
         return type(self)(round(mean * STEPS), scale)._base(spread)
 
     def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:
-        """Return the base in the unit of the spread of residuals, and by what margins are multiplied.
-
-        The mean square of the start follows from the spread V' of its residuals. With the variance V of the
+        """Return the base in the unit of the spread of residuals, and by what margins are multiplied. The
+        mean square of the start follows from the spread V' of its residuals. With the variance V of the
         target, the weight w and the sum E of mean squares it is V' - V + 2 w E: the mean product of target
         and shape is the mean square of the shape.
         """
@@ -471,9 +465,8 @@ def target_query(bits: int) -> StatisticalQuery:
 
 
 def shortened(residuals: NDArray[Any], reach: int) -> Integers:
-    """Return residuals of Euclidean norm at most `reach`, each a multiple of its own, rounded towards 0.
-
-    They are whole numbers; floats are exact, since all products and sums are below 2**52.
+    """Return residuals of Euclidean norm at most `reach`, each a multiple of its own, rounded towards 0. They
+    are whole numbers; floats are exact, since all products and sums are below 2**52.
     """
     floats = np.asarray(residuals, dtype=np.float64)
     squares = np.maximum(np.einsum("ij,ij->i", floats, floats), 1).astype(np.int64)

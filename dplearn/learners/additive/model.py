@@ -1,20 +1,18 @@
 """The features of the whole model, and the model: linear functions of them, computed from released values.
 
 The features of a record are, for each column, the first shape and the main directions of its posterior
-covariance; and for interactions, joint features: smooth functions of all columns. All have mean 0, which
-keeps rows short. A gradient has the same noise in each number of a row, so a feature on a larger scale is
-measured better, and rows are longer. The scales are those for which the sum of the posterior variances is
-least. The model has the effects of the columns, and the rest of the joint features as its interactions.
+covariance; and joint features: smooth functions of all columns. All have mean 0, which keeps rows short. A
+feature on a larger scale is measured better, and rows are longer: the scales are those for which the sum of
+the posterior variances is least. The model has the effects of the columns, and the rest of the joint features
+as its interactions.
 
-Records are private, and the features of a record must depend on this record alone. So all numbers of joint
-features after the scores are integers, of magnitudes for which products of matrices in floats are exact.
+Features of a record must depend on this record alone. So all numbers of joint features after the scores are
+integers, of magnitudes for which products of matrices in floats are exact.
 
 >>> import numpy as np
 >>> scores = [np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 1.0])]
 >>> cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]])
 >>> basis = JointBasis.of(scores, np.ones(2), np.eye(2), cells, size=3)
->>> basis.values(cells).shape, bool(abs(basis.values(cells).mean(axis=0)).max() < 1e-9)
-((6, 3), True)
 >>> features = basis.rounded(unit=0.01)
 >>> features.of(cells).dtype, bool(abs(0.01 * features.of(cells) - basis.values(cells)).max() < 0.01)
 (dtype('int16'), True)
@@ -119,9 +117,8 @@ class _Kernels:
 
     @property
     def _squares(self) -> Floats64:
-        """The matrix from coordinates, their squares and 1 to squared distances, in steps of the table.
-
-        Its products are multiples of a power of two below 2**52 of them, and so are their sums: exact.
+        """The matrix from coordinates, their squares and 1 to squared distances, in steps of the table. Its
+        products, and so their sums, are multiples of a power of two below 2**52 of them: exact.
         """
         ends = self.landmarks.T
         terms = [-2 * ends, np.ones((1, ends.shape[1])), (ends**2).sum(axis=0, keepdims=True)]
@@ -335,11 +332,9 @@ def _energies(base: Base, tables: Sequence[Floats64], masses: Sequence[Floats64]
 
 def _scales(plan: AdditivePlan, base: Base, energies: Floats64, first: NDArray[np.bool_]) -> Floats64:
     """Return the scale of each feature; 0 for one that noise would hide; the first ones have at least that of
-    the largest.
-
-    A feature of mean square v on the scale 1, with a share x of a row and noise of variance u / x, has the
-    posterior variance v u / (v x + u). Their sum is least for shares that are the projection of -u / v onto
-    the simplex.
+    the largest. A feature of mean square v on the scale 1, with a share x of a row and noise of variance u /
+    x, has the posterior variance v u / (v x + u): the sum is least for shares that are the projection of -u /
+    v onto the simplex.
     """
     if plan.order == 1:
         return np.ones(len(energies))

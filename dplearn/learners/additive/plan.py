@@ -407,10 +407,9 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
 
 
 def _is_mean(plan: AdditivePlan, params: FitRecipe) -> bool:
-    """Return whether the noisy mean of a target is better than effects, from public numbers.
-
-    On 27 tables of 75 to 4,500 records at epsilons from .05 to 1.6 its mean R^2 was greater by .03 at a
-    resolution of 8 to 12, by .01 at 6 to 8, by .2 at 3 to 6, and by 2 below; at 12 to 16 it was less by .13.
+    """Return whether the noisy mean of a target is better than effects, from public numbers. On 27 tables of
+    75 to 4,500 records at epsilons from .05 to 1.6 its mean R^2 was greater by .03 at a resolution of 8 to
+    12, by .01 at 6 to 8, by .2 at 3 to 6, and by 2 below; at 12 to 16 it was less by .13.
     """
     few = plan.resolution < plan.loss.mean_below and plan.guarantee.epsilon >= _LEAST_EPSILON
     chosen = params.interactions is True or params.steps is not None
@@ -428,8 +427,7 @@ def _mean(plan: AdditivePlan) -> AdditivePlan:
 
 def _is_linear(plan: AdditivePlan, params: FitRecipe) -> bool:
     """Return whether logistic regression is better, from public numbers: below this limit it was more
-    accurate on tables of 178 to 5,620 records and 3 to 11 labels, at epsilons from .3 to 3; several outputs
-    were not compared.
+    accurate on tables of 178 to 5,620 records and 3 to 11 labels, at epsilons from .3 to 3, of one output.
     """
     limit = min(_LINEAR_BELOW * plan.loss.n_outputs, _MOST_LINEAR)
     few = plan.noise == "gaussian" and plan.resolution < limit and params.steps is None

@@ -1,7 +1,6 @@
 """Poisson regression of counts: a margin is the logarithm of the expected count.
 
-Residuals are count minus expected count, in integers, clipped. The expected count is looked up by the margin,
-in units of the scale, so that a residual depends on the margin and the target of its own record alone.
+Residuals are count minus expected count, in clipped integers; the expected count is looked up by the margin.
 
 >>> import numpy as np
 >>> loss = PoissonLoss(mean=STEPS // 8, scale=STEPS // 4)  # a count of 0 has the code -STEPS

@@ -1,16 +1,14 @@
 """The rows of records, and the sums over records that a fit asks for.
 
-A record's row is the concatenation of one row for each column, from a table with a row for each cell of the
-column, of joint features of all columns, if there are any, and of a constant. Long rows are multiplied by an
-integer factor that shortens them to a public norm. A query asks for a sum over all records: of rows, of
-residual times row, of products of two numbers of a row, or of residual times such products. All numbers are
-integers, and the norm bounds hold for them as they are, after rounding.
+A record's row is the concatenation of a row for the cell of each column, of joint features of all columns, if
+there are any, and of a constant. Long rows are multiplied by an integer factor that shortens them to a public
+norm. A query asks for a sum over all records: of rows, of residual times row, of products of two numbers of a
+row, or of residual times such products. All numbers are integers, and the norm bounds hold for them as they
+are, after rounding.
 
 >>> import numpy as np
 >>> tables = [np.array([[1.0], [-1.0]]), np.array([[2.0], [0.0]])]
 >>> rows = Rows.of(tables, constant=1.0, length=2.0, bits=3)
->>> rows.slices  # the constant is the last of three numbers
-[slice(0, 1, None), slice(1, 2, None)]
 >>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
 ([[8], [0]], 4, 8)
 >>> records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
@@ -20,11 +18,6 @@ integers, and the norm bounds hold for them as they are, after rounding.
 >>> query = residual_query(rows, halves, n_outputs=1, reach=2048, bits=2)
 >>> query.values(records).tolist(), query.norm  # 1.6 is rounded to 1: 2 times a norm of 9.8 exceeds 16
 ([[4, 8, 4], [8, 0, -8]], 16)
->>> query.total(records).tolist()
-[12, 8, -4]
->>> [codes] = grouped([2, 3]).codes(np.array([[0, 2], [1, 1]]))  # two columns are looked up together
->>> codes.tolist()
-[2, 4]
 """
 
 import math

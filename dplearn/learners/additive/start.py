@@ -1,15 +1,13 @@
 """Where the steps start: the masses of cells, the first shapes, and the released joint distribution of cells.
 
 The masses of the cells of a column are shares of records, fitted to noisy sums of the smooth rows of the
-cells; a mass may be 0, and the noise of the masses is part of the noise below. With them the rows are
-centred, which makes them short: usual values say almost nothing. Noisy sums of centred rows times targets are
-linear in the effects of the cells, so the effects have a Gaussian posterior, given the kernel of the column
-and the known noise. Amplitudes and kernels of the prior are weighed by their marginal likelihood; among them
-is an amplitude of 0, for a column without effect.
+cells. With them the rows are centred, which makes them short. Noisy sums of centred rows times targets are
+linear in the effects of the cells, which therefore have a Gaussian posterior, given the column's kernel and
+the known noise. Amplitudes, also 0, and kernels of the prior are weighed by their marginal likelihood.
 
-Cells have normal scores under the released masses. Two queries are for products of two scores. Their means
-are the correlations of columns, from which synthetic records are drawn. The means of residual times product
-show interactions. A column with large effects or strong interactions has a large weight in joint features.
+Cells have normal scores under the released masses. The means of products of two scores are the correlations
+of columns, from which synthetic records are drawn; those of residual times product show interactions. A
+column with large effects or strong interactions has a large weight in joint features.
 """
 
 import math
@@ -145,9 +143,8 @@ def ask_shapes(
 def narrowed(
     oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], masses: Sequence[Floats64]
 ) -> tuple[Base, list[Shape]]:
-    """Return base and shapes in the unit that suits the residuals of the shapes.
-
-    Post-processing of masses, shapes, the variance of the target and the spread, which has its own query.
+    """Return base and shapes in the unit that suits the residuals of the shapes: post-processing of released
+    values.
     """
     explained = sum(
         float((mass @ shape.effects**2).sum()) for shape, mass in zip(shapes, masses, strict=True)
@@ -191,9 +188,8 @@ def ask_spread(
 def ask_correlations(
     oracle: Oracle, plan: AdditivePlan, masses: list[Floats64], shapes: Sequence[Shape]
 ) -> Copula:
-    """Query the correlations of normal scores, for labels of columns weighted by the energy of their shapes;
-    a number's column of small effect alone may have a large one among others, and so all have one weight
-    there.
+    """Query the correlations of normal scores: of labels, of columns weighted by the energy of their shapes;
+    of numbers all columns have one weight, as one of small effect alone may have a large one among others.
     """
     orders = [
         np.arange(column.size)
@@ -337,11 +333,10 @@ def _shapes_of(
     sums: Floats64,
     variances: tuple[float, float],
 ) -> list[Shape]:
-    """Return the shape of each column for one output, given the usual factors, the sums and their noise.
-
-    The mean squares of uncorrelated shapes sum to at most the variance of the target, but each of d equal
-    columns explains all of it. So shapes have a share with which the sum is at most that variance; straight
-    lines of labels have none, since noise in the steps costs more than too steep a start.
+    """Return the shape of each column for one output, given the usual factors, the sums and their noise. The
+    mean squares of uncorrelated shapes sum to at most the variance of the target, but each of d equal columns
+    explains all of it. So shapes have a share with which the sum is at most that variance; straight lines of
+    labels have none, since too steep a start costs less than noise in the steps.
     """
     variance, mass_variance = variances
     shapes, start, energy, expected, explained, clear = [], 0, 0.0, 0.0, 0.0, 0.0

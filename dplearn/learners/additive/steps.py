@@ -1,21 +1,18 @@
 """All queries in their order, and the steps from the first shapes to a model of all columns.
 
 The first shapes are effects of single columns; where columns are correlated, their sum counts effects twice.
-Noisy sums of residual times features of the whole model are gradients, of minus the loss. A step moves the
-weights by a gradient times the inverse of an estimate of the curvature, the second derivatives of the loss:
-the second moments of synthetic records, drawn from the released masses and correlations. All gradients after
-the first steps together are a measurement of the weights, with known noise, from which the posterior mean is
-the result.
+Noisy sums of residual times features of the whole model are gradients. A step moves the weights by a gradient
+times the inverse of an estimate of the curvature: the second moments of synthetic records, drawn from the
+released masses and correlations. All gradients after the first steps together measure the weights, with known
+noise, and the posterior mean is the result.
 
-The curvature of synthetic records can be too small in some direction: then steps pass the minimum, and may
-diverge. But two gradients, one before and one after a step, show the true curvature along this step. If they
-show, beyond what noise explains, that the step has passed the minimum, the estimate is corrected along the
-step (a rank-one secant update). If they show a smaller curvature than expected, steps are not made longer,
-because clipped residuals have the same effect. All of this is post-processing of noisy gradients.
+Where that curvature is too small, steps could diverge. Two gradients, before and after a step, show the true
+one along it: if the step has passed the minimum, beyond what noise explains, the estimate is corrected along
+the step (a rank-one secant update). Steps are never made longer, because clipped residuals, too, seem to make
+the curvature smaller. All of this is post-processing of noisy gradients.
 
 >>> import numpy as np
->>> true, estimate = np.diag([100.0, 1.0]), np.eye(2)
->>> step = np.array([[1.0], [0.0]])
+>>> true, estimate, step = np.diag([100.0, 1.0]), np.eye(2), np.array([[1.0], [0.0]])
 >>> correction = secant([estimate], step, true @ step, rate=0.5, bias=0.0, variance=0.0)
 >>> correction.ratio, correction.applied([estimate])[0].tolist()
 (16.0, [[16.0, 0.0], [0.0, 1.0]])
@@ -219,14 +216,12 @@ class Path:
         self._ridges: list[Floats64] = []
 
     def move(self, mean: Floats64, noise: float) -> None:
-        """Move the weights, given the mean gradient and the variance of its noise.
-
-        Let P be the prior variances and H the curvature. Let u be the variance of the noise in one gradient,
-        and v that in the mean of all gradients. A step moves the weights by the rate times
-        (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P (weights - start)), where to divide by H
-        or P is to multiply by the inverse matrix. The caution c keeps the noise of single steps out of the
-        weights: without it, noise would make residuals so large that they are clipped, and the true curvature
-        would be less than H.
+        """Move the weights, given the mean gradient and the variance of its noise. Let P be the prior
+        variances, H the curvature, u the noise variance of one gradient, and v that of the mean of all. A
+        step moves the weights by the rate times (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P
+        (weights - start)), where to divide by H or P is to multiply by the inverse matrix. The caution c
+        keeps the noise of single steps out of the weights, where it would make residuals so large that they
+        are clipped.
         """
         start, priors = self.start, self.start.features.priors
         self.points.append(self.weights)
@@ -271,10 +266,8 @@ class Path:
         return found
 
     def measured(self, curvatures: Sequence[Floats64]) -> tuple[Floats64, float]:
-        """Return the mean of gradient plus curvature times weights, and the variance of its noise.
-
-        The mean is over all steps but the first quarter. If the loss is quadratic and has these curvatures,
-        it is, but for noise, the curvature times the weights at the minimum.
+        """Return the mean of gradient plus curvature times weights over all steps but the first quarter, and
+        the variance of its noise; of a quadratic loss, it is the curvature times the weights at the minimum.
         """
         first = int(_WARM * len(self.points))
         counted = len(self.points) - first
@@ -394,8 +387,7 @@ def secant(
     variance: float,
 ) -> Secant:
     """Return the correction of curvatures along a step of a `rate` of Newton's, given how it changed the
-    gradient; `bias` is the expected product of step and change without curvature, as the step follows the
-    noise of the gradient before it.
+    gradient; `bias` is the expected product of step and change without curvature.
     """
     images = [curvature @ each for curvature, each in zip(curvatures, step.T, strict=True)]
     squares = [float(each @ image) for each, image in zip(step.T, images, strict=True)]

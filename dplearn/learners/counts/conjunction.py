@@ -1,7 +1,5 @@
-"""Private conjunctions by statistical queries on the positive records, asked in a single round.
-
-For each column, a histogram query returns the share of positive records with each value. A value whose share
-is at most a threshold is excluded by the conjunction.
+"""Private conjunctions by statistical queries on the positive records, in a single round: a histogram of each
+column. A value whose share is at most a threshold is excluded by the conjunction.
 """
 
 import math
@@ -352,18 +350,16 @@ def _filled(above: NDArray[np.bool_], bins: Bins) -> tuple[bool, ...]:
 
 
 def literals_kept(sizes: Sequence[int]) -> int:
-    """Return the greatest number of values that a satisfiable conjunction excludes.
-
-    If it excludes all values of some column, only these count: every positive record has one of them.
+    """Return the greatest number of values that a satisfiable conjunction excludes; if it excludes all values
+    of some column, only these count, as every positive record has one of them.
     """
     return max(sum(sizes) - len(sizes), max(sizes))
 
 
 def conjunction_threshold(sizes: Sequence[int], noise: TailBound, *, alpha: float, beta: float) -> float:
-    """Return the threshold on the share of positive records at or below which a value is excluded.
-
-    It is the bound on the noise of all answers at beta / 2, or alpha / 2 over the number of literals if that
-    is greater; but at most 1 / 2 over that number, beyond which `conjunction_error` is trivial anyway.
+    """Return the threshold on the share of positive records at or below which a value is excluded: the bound
+    on the noise of all answers at beta / 2, or alpha / 2 over the number of literals if that is greater; at
+    most 1 / 2 over that number, beyond which `conjunction_error` is trivial.
     """
     half = 1 / (2 * literals_kept(sizes))
     return min(half, max(_tolerance(noise, len(sizes), beta), alpha * half))

@@ -478,10 +478,8 @@ class NaiveBayesTables:
 
 
 def asks_classes(bins: Sequence[Bins]) -> bool:
-    """Return whether the class shares have a query of their own.
-
-    The columns' answers also estimate them, with the variance of one answer over the sum of 1 / size. A query
-    of their own is asked if its variance is less than half of that.
+    """Return whether the class shares have a query of their own: if its variance is less than half of that
+    with which the columns' answers estimate them, the variance of one over the sum of 1 / size.
     """
     return sum(1 / each.size for each in bins) < 1 / 2
 
@@ -569,10 +567,8 @@ def _label(records: LabelledRows) -> NDArray[np.int64]:
 
 
 def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tuple[Floats64, float]:
-    """Return the pooled estimate of the class shares, not yet a distribution, and its standard deviation.
-
-    A column's shares of a class sum to an estimate of the share of the class, with the variance of one share
-    times the number of bins; weights are inverse to the variances.
+    """Return the pooled estimate of the class shares, and its standard deviation: each column's shares of a
+    class sum to an estimate, weighted by its inverse variance.
     """
     off = np.array([noise * s.shape[1] ** 0.5 for s, noise in zip(shares, deviations, strict=True)])
     precise = (off.min() / off) ** 2 if off.min() else (off == 0).astype(np.float64)
@@ -582,9 +578,8 @@ def _class_shares(shares: Sequence[Floats64], deviations: Sequence[float]) -> tu
 
 
 def _log_ratios(shares: Floats64, classes: Floats64, pseudo: float) -> Floats64:
-    """Return the logarithms of P(bin | class) / P(bin), shrunk towards 0 where noise dominates the counts.
-
-    Pseudo-records are added to the observed share and to that expected if column and class were independent.
+    """Return the logarithms of P(bin | class) / P(bin), shrunk towards 0 where noise dominates the counts, by
+    pseudo-records on both the observed share and that of an independent column.
     """
     size = shares.shape[1]
     agreed = shares + (classes - shares.sum(axis=1))[:, None] / size  # sums to the pooled class shares

@@ -1,12 +1,11 @@
 """Linear models by statistical queries: logistic regression of labels, linear regression of a number.
 
-How data flow: the declared domain turns each record into a row of numbers (`columns.py`).
-`StatisticalQueryLogisticRegression` scales rows to one norm and asks a few rounds of queries, each a sum of
-integer vectors whose norm is bounded (`logistic_queries.py`, with the plan). Their answers give a metric, the
-gradient steps, class weights and a calibration, and so a model (`logistic_steps.py`). Of a wide table, a
-first query selects columns (`columns.py`). The classifier, its fit, and the noise and steps that its plan
-allows are in `logistic.py`. `LinearRegressor` asks one query, for the second moments of columns and target,
-and computes coefficients and their covariance from the answer; all of it is in `regression.py`.
+How data flow: the declared domain turns each record into a row of numbers (`columns.py`), where a first query
+may select columns of a wide table. `StatisticalQueryLogisticRegression` (`logistic.py`) scales rows to one
+norm and asks a few rounds of queries, sums of integer vectors of bounded norm (`logistic_queries.py`); the
+answers give a metric, gradient steps, class weights and a calibration (`logistic_steps.py`).
+`LinearRegressor` asks one query, for second moments, and computes coefficients from the answer
+(`regression.py`).
 """
 
 from dplearn._lazy import exports_of_stub

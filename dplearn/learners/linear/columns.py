@@ -1,11 +1,9 @@
 """The columns of linear models: their encoding as numbers, and those that are kept of a wide table.
 
-A table of hashed text has many columns, most of them nearly empty. A coefficient of an empty column would be
-only noise, and the second moments of 2**18 columns do not fit into memory. A first query asks for the mass of
-each column: the sum over records of x**2 / length**2, where x is the record's number in this column, and
-length is the Euclidean length of the record's row. The columns whose released masses are above a threshold
-for the noise are kept. Each of the other columns is added to one of a few buckets, as hashing to fewer
-columns would do. All further queries are about rows of the kept columns and the buckets.
+A table of hashed text has many columns, most of them nearly empty, whose coefficients would be only noise,
+and too many for second moments. A first query asks for the mass of each column: the sum over records of x**2
+/ length**2, for a number x of a row of this Euclidean length. Columns whose released masses exceed a
+threshold for the noise are kept; each other is added to one of a few buckets, as by hashing.
 """
 
 import math

@@ -1,7 +1,6 @@
-"""What logistic regression asks: its plan, and queries for sums of integer vectors with proved norm bounds.
-
-Rows are first scaled to one norm. Each later query is a sum of products of a row, or of its rescaled image
-under a released matrix, with the centred parts of a label or of a prediction.
+"""What logistic regression asks: its plan, and queries for sums of integer vectors with proved norm bounds:
+products of a row, scaled to one norm, or of its image under a released matrix, with the centred parts of a
+label or of a prediction.
 """
 
 import math
@@ -297,11 +296,11 @@ class Mapped:
 class MappedPlaces(Mapped):
     """The same of `OneHotRows`, none of whose images is formed: the metric multiplies sums of rows.
 
-    **Privacy.** A row r, of integers, has the image r M, of integers. With parts p, |p| <= P, it is counted
-    as the product of r M and the integers w = p k / q, rounded towards 0, where q >= P is public, and k =
-    floor(R q / L) for L >= |r M|, an integer. So |r M| |w| <= |r M| |p| k / q <= R P: the norm of `products`
-    is at most R P, as that of rows which are rescaled to norm R, and their sum M sum(r w) is exact. All
-    numbers are below 2**53 in magnitude, or integers modulo 2**64: L is a root of r M M' r', rounded up.
+    **Privacy.** A row r of integers has the image r M of integers. With parts p, |p| <= P, it is counted as
+    the product of r M and the integers w = p k / q, rounded towards 0, where q >= P is public, and k =
+    floor(R q / L) for L >= |r M|, an integer. So |r M| |w| <= |r M| |p| k / q <= R P, the norm of rows that
+    are rescaled to norm R, and their sum M sum(r w) is exact. Numbers are below 2**53, or integers modulo
+    2**64: L is a root of r M M' r', rounded up.
     """
 
     def __init__(self, plan: LogisticPlan, metric: NDArray[np.float64]):

@@ -1,11 +1,9 @@
 """Logistic regression by accelerated gradient descent with a statistical-query oracle.
 
-The gradient of the logistic loss is split in two: the label part does not depend on the weights and is
-queried once, and the prediction part is queried at each step. Before the steps, a query for the second
-moments of the rows gives a metric that whitens them, so that few steps suffice. After the steps, a histogram
-of scores and labels calibrates the scale and the offset of the margins; with more than two classes, two
-histograms of score differences calibrate the scale. With class weights, the numbers of records of the classes
-are queried first.
+The gradient of the logistic loss has a label part, which does not depend on the weights and is queried once,
+and a prediction part, queried at each step. Second moments of the rows first give a metric that whitens them,
+so that few steps suffice, and class weights need the numbers of records of the classes. Histograms of scores
+and labels, or of score differences, at last calibrate the scale and the offset of the margins.
 """
 
 import math
@@ -207,11 +205,9 @@ class Steps:
     step_variance: float
 
     def variances(self, curvature: float) -> NDArray[np.float64]:
-        """Return the variance of the noise in the weights of a class, in each direction.
-
-        The steps are linear in the noise if the curvature of the loss is constant, which is assumed. The
-        response to the noise of one step is propagated through the later steps; the noise of the label query
-        is common to all steps.
+        """Return the variance of the noise in the weights of a class, in each direction. Each noise is
+        propagated through the later steps, which are linear in it if the loss has constant curvature, as is
+        assumed.
         """
         bounds, ridges = self.directions.curvature_bounds[:, 0], self.ridges[:, 0]
         weights = ahead = total = np.zeros_like(bounds)
@@ -281,11 +277,10 @@ class _Directions:
         return np.asarray(self.mean_weight * _CURVATURE * np.maximum(self.energies, least))[:, None]
 
     def ridges(self, variance: float, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ridges for gradients with noise of this variance, of shape (r, 1).
-
-        With curvature b, noise of variance v and weights of prior variance p, the optimal ridge is v / (b p).
-        Here p is 2 / k for k classes, or the variance of the label gradients beyond the noise, if that is
-        greater. The longest direction carries the offset, whose prior variance is _FREE times as great.
+        """Return the ridges for gradients with noise of this variance, of shape (r, 1). With curvature b,
+        noise of variance v and weights of prior variance p, the optimal ridge is v / (b p). Here p is 2 / k
+        for k classes, or the variance of the label gradients beyond the noise, if greater; the longest
+        direction carries the offset, of prior variance _FREE times as great.
         """
         bounds, shown = self.curvature_bounds, labels[:-1]
         beyond = float((shown**2).sum()) - shown.size * variance

@@ -1,12 +1,10 @@
 """Private linear regression from noisy second moments of bounded rows.
 
-A row consists of the columns, the constant 1 and the target, on a public grid. A row whose columns are too
-long is shortened together with its constant and its target, which keeps a linear relation between them. One
-query releases the products of all pairs of numbers of a row, summed over rows. The relation
-`products = moments @ weights` holds for the exact moments of columns and their products with the target,
-where `weights` are those of least squares. Of the released ones it holds up to noise of known variance. With
-a normal prior on the weights, their posterior is normal, too; it is averaged over prior variances, in
-proportion to the probability of the released products.
+A row consists of the columns, the constant 1 and the target, on a public grid; one that is too long is
+shortened as a whole, which keeps a linear relation. One query releases the sums over rows of the products of
+all pairs of numbers. The relation `products = moments @ weights` of least squares then holds up to noise of
+known variance. With a normal prior, the posterior of the weights is normal, too; it is averaged over prior
+variances, in proportion to the probability of the released products.
 """
 
 import math
@@ -653,10 +651,8 @@ def _weights(plan: LinearPlan) -> NDArray[np.int64]:
 
 def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
     """Return estimates of the eigenvalues of a matrix, given those of its sum with symmetric noise of
-    variance v.
-
-    Noise has eigenvalues within 2 sqrt(r v) of 0, and moves one of a > sqrt(r v) to about a + r v / a. The
-    others are replaced by twice the mean that the trace leaves.
+    variance v: noise has eigenvalues within 2 sqrt(r v) of 0, and moves one of a > sqrt(r v) to about a + r v
+    / a. The others are replaced by twice the mean that the trace leaves.
     """
     edge = 2 * math.sqrt(len(found) * variance)
     seen = found > edge

@@ -1,9 +1,8 @@
 """Rows of numbers, for the sums of a fit and for predictions, dense or as places of one-hot encodings.
 
-Of the D numbers of an encoded row few are not 0: those of its numeric columns, and at one place of each
-encoding the number of its constant. `OneHotRows` hold these numbers and places. Sums over rows are sums by
-place, and a quadratic form of a row is a sum over pairs of its places; no matrix of D columns is formed. The
-results are those for this matrix.
+Of the D numbers of an encoded row few are not 0: `OneHotRows` hold those of numeric columns, and the places
+of encodings. Sums over rows are sums by place, a quadratic form of a row is a sum over pairs of its places;
+no matrix of D columns is formed.
 
 >>> from dplearn.domains import Bits, Categories, Product
 >>> design = DesignMatrix(Product([Categories(["a", "b", "c"]), Bits()]))
@@ -116,9 +115,8 @@ class OneHotRows(Columns):
         return found
 
     def sums(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the sums of rows times weights, of shape (D, weights of a row).
-
-        They are exact for whole numbers whose products are below 2**40, and modulo 2**64.
+        """Return the sums of rows times weights, of shape (D, weights of a row): exact for whole numbers
+        whose products are below 2**40, and modulo 2**64.
         """
         found = np.zeros((self.layout.size, weights.shape[1]), dtype=np.int64)
         for block, rows in self.short_blocks():
@@ -131,9 +129,7 @@ class OneHotRows(Columns):
 
     def squares(self, gram: NDArray[Any]) -> NDArray[Any]:
         """Return x @ gram @ x of each row x, for a symmetric matrix, in its type.
-
-        Those of whole numbers are exact if no sum of products of two magnitudes exceeds 2**53, and no sum of
-        products of three exceeds 2**62.
+        Those of whole numbers are exact if no sum of products of two exceeds 2**53, and of three 2**62.
         """
         at, size, kind = self.layout.numbers, self.layout.size, gram.dtype
         own, by_place, flat = gram[np.ix_(at, at)].astype(np.float64), gram[:, at], gram.ravel()
@@ -224,12 +220,8 @@ def by_place(X: Any) -> bool:
 
 
 def prediction_blocks(X: Any) -> Iterator[tuple[slice, Any, Any]]:
-    """Yield blocks of a table with a constant of 1: their slices, rows divided by their greatest magnitudes,
-    and these; no product of such rows overflows.
-
-    Parameters
-    ----------
-    X : ndarray, CSR matrix or EncodedMatrix of shape (n, d)
+    """Yield blocks of a table (n, d) with a constant of 1: their slices, rows divided by their greatest
+    magnitudes, and these; no product of such rows overflows.
     """
     if issparse(X):
         yield slice(None), *SparseRows.of(X)

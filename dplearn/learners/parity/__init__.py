@@ -1,10 +1,10 @@
 """Parities of bits, and masked parities.
 
 How data flow: records become rows of bits, 64 to a word, and labels the right-hand sides of linear equations
-over GF(2). `ParityClassifier` (`parity.py`) divides the equations into parts, solves each part, and selects a
-solution or releases it if it is stable; or it counts the errors of all parities. `MaskedParityClassifier`
-(`masked.py`) asks one or two rounds of statistical queries for signs. Numbers of parts and records are those
-of `sizes.py`, and of the end of `masked.py`.
+over GF(2). `ParityClassifier` (`parity.py`) solves parts of the equations, and selects a solution or releases
+it if it is stable; or it counts the errors of all parities. `MaskedParityClassifier` (`masked.py`) asks one
+or two rounds of statistical queries for signs. Numbers of records are in `sizes.py`, and at the end of
+`masked.py`.
 """
 
 from dplearn._lazy import exports_of_stub

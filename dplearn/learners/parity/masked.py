@@ -1,9 +1,8 @@
 """Masked parity: a concept learned by two rounds of statistical queries, but not by one round.
 
-Each round estimates signs. Each record is in at most one of m cells and has a sign; all signs in a cell are
-equal, and each cell contains a share 1 / (2 m) of the records. There are two forms of queries: a histogram of
-cell and sign with 2 m + 1 categories ("cells"), or m queries from the rows of a Hadamard matrix ("hadamard"),
-of which each record answers one in the local model.
+Each round estimates signs. Each record is in at most one of m cells, each of a share 1 / (2 m) of the
+records, and has the sign of its cell. Queries are one histogram of cell and sign with 2 m + 1 categories
+("cells"), or m rows of a Hadamard matrix ("hadamard"), of which each record answers one in the local model.
 """
 
 import math
@@ -488,15 +487,11 @@ def signs_failure(
     n: Any, *, size: int, wanted: int, epsilon: Any, trust_model: str, way: str
 ) -> NDArray[np.float64]:
     """Return a bound on the probability that some estimated sign is wrong, for each number of records.
-
-    `size`: the number of cells. `wanted`: the number of those whose signs are estimated.
-
-    Notes
-    -----
-    **Accuracy.** Chernoff's bound: the contribution x of a record to the signed count is +1 with probability
-    p+ and -1 with probability p-. The minimum over t of E exp(-t x) is 1 - (sqrt(p+) - sqrt(p-))**2, and the
-    bound is its n-th power. With "central", p- is 0, the moment generating function of the noise is a further
-    factor, and the bound is minimised over a grid of t.
+    **Accuracy.** Of `size` cells, the signs of `wanted` ones are estimated. Chernoff's bound: the
+    contribution x of a record to the signed count is +1 with probability p+ and -1 with probability p-. The
+    minimum over t of E exp(-t x) is 1 - (sqrt(p+) - sqrt(p-))**2, and the bound is its n-th power. With
+    "central", p- is 0, the moment generating function of the noise is a factor, and t is minimised over a
+    grid.
     """
     epsilon = check_number("epsilon", epsilon, above=0)
     logs = _logs(n, size=size, wanted=wanted, epsilon=epsilon, trust_model=trust_model, way=way)
@@ -580,11 +575,9 @@ def _rate(size: int, share: float, epsilon: Fraction, way: str) -> float:
 def _central_logs(
     records: NDArray[np.float64], share: float, epsilon: Fraction, way: str
 ) -> NDArray[np.float64]:
-    """Return the logarithms of the bound for one cell.
-
-    With "cells", two noisy counts, clipped to [0, n], are compared: the count X + Z of the right sign is at
-    most the other count Z' if X + Z <= max(Z', 0) or Z' >= n. With "hadamard", a single signed count is wrong
-    if X + Z <= 0.
+    """Return the logarithms of the bound for one cell. With "cells", noisy counts, clipped to [0, n], of the
+    right and the other sign are compared: X + Z <= max(Z', 0) or Z' >= n is wrong; with "hadamard", X + Z <=
+    0.
     """
     ratio = decay_ratio(epsilon / 2)
     steep = decay_rate(ratio)

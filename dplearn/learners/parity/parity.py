@@ -332,11 +332,9 @@ def _elimination_sizes(
 
 
 def released_by_elimination(equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions | None:
-    """Solve a random sample of the equations of each part, and select a solution on further records.
-
-    Privacy: a record is either in one part, whose candidate costs epsilon, or among the test records, on
-    which the selection costs epsilon, since one replaced record changes the errors of each candidate by at
-    most 1.
+    """Solve a random sample of the equations of each part, and select a solution on further records. Privacy:
+    a record is either in one part, whose candidate costs epsilon, or among the test records, on which the
+    selection costs epsilon, since one replaced record changes the errors of each by at most 1.
     """
     privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
     tested, rest = places[: plan.test_size], places[plan.test_size :]
@@ -368,13 +366,10 @@ def _stable_sizes(
 
 
 def released_if_stable(equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions | None:
-    """Let each part vote for its solution, if it has one, and release the winner if it is stable.
-
-    If a part has several solutions, it votes for the one without the dependent columns. Parts with the same
-    row space therefore have the same vote, also if columns are constant or equal.
-
-    Privacy: one replaced record changes, adds or removes one vote, and the winner is released by its distance
-    to instability.
+    """Let each part vote for its solution, if it has one, and release the winner if it is stable. If a part
+    has several solutions, it votes for the one without the dependent columns, the same for each part with
+    this row space. Privacy: one replaced record changes, adds or removes one vote, and the winner is released
+    by its distance to instability.
     """
     parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
     solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]

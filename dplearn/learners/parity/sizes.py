@@ -1,8 +1,7 @@
 """Sample complexity of private parities: by elimination, by the exponential mechanism, by stable votes.
 
-The votes are analysed for columns that are independent fair coins, for which the probability that a shard has
-full rank, and therefore only the right solution, is known exactly; in the worst case all other shards vote
-for the same wrong solution.
+Votes are analysed for columns that are independent fair coins, for which the probability that a shard has
+full rank, and so only the right solution, is exact; all other shards may vote for the same wrong solution.
 """
 
 import math
@@ -294,9 +293,8 @@ def _least_elimination(d: int, epsilon: float, alpha: float, beta: float) -> Eli
 
 
 def _cut(n: int, k: int, plan: EliminationSizes) -> tuple[int, int, int]:
-    """Return k, n' and s: s is the plan's share of n, rounded down, plus the remainder of the parts.
-
-    With the plan's k, neither n' nor s is below the plan's for n >= n0: n' >= floor((n - n s0 / n0) / k).
+    """Return k, n' and s: s is the plan's share of n, rounded down, plus the remainder of the parts. With the
+    plan's k, neither n' nor s is below the plan's for n >= n0: n' >= floor((n - n s0 / n0) / k).
     """
     test = max(n * plan.test_size // plan.n_samples, int(k > 1)) if k > 1 else 0
     size = max(0, n - test) // k

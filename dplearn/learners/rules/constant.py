@@ -1,19 +1,17 @@
 """The comparison of a learned rule with the constant labels, for learners of labels without exceptions.
 
-Such a learner may release a rule below the most frequent label where its rules do not decide the labels. A
-tenth of epsilon selects among the released rule and the two constant labels, by permute-and-flip.
+A learner of rules alone may release one below the most frequent label. A tenth of epsilon selects, by
+permute-and-flip, among the released rule and the two constant labels.
 
-Privacy: the rule is released, so that a replaced record changes the errors of each of these three candidates
-by at most 1; the margin by which the rule leads is public. So the selection costs its epsilon, and the two
-costs add up.
+Privacy: the rule is released, so a replaced record changes the errors of each candidate by at most 1; the
+margin by which the rule leads is public. The two costs add up.
 
-Accuracy: let the margin be the excess of a selection among three at beta / 10. Then with probability at least
-1 - beta / 10 the selected candidate's errors, less the margin for the rule, are within the margin of the
-least. So a constant label is selected only if it makes at most as many errors as the rule, and a selected
-rule makes at most twice the margin more than the most frequent label.
-
-If the rule makes at most E training errors, a constant label with an error above alpha is selected only if it
-makes at most E, too: for each of the two with probability at most P[Binomial(n, alpha) <= E].
+Accuracy: let the margin be the excess of a selection among three at beta / 10. With probability at least 1 -
+beta / 10 the selected candidate's errors, less the margin for the rule, are within the margin of the least.
+So a constant label is selected only if it makes at most as many errors as the rule, and a selected rule makes
+at most twice the margin more than the most frequent label. If the rule makes at most E errors, a constant
+label with an error above alpha is selected with probability at most P[Binomial(n, alpha) <= E], for each of
+the two.
 """
 
 from dataclasses import dataclass
@@ -52,10 +50,8 @@ class Comparison:
         return least(lambda n: self.failure(n, alpha, errors) <= 2 * self.beta, errors + 1)
 
     def constant(self, wrong: int, ones: int, n: int, dice: Dice, *, each: int = 1) -> int | None:
-        """Return the label code of the constant rule that takes the place of a released rule, or None.
-
-        `wrong`: the errors of the rule. `ones`: the rows with label code 1, of n. `each`: the rows of a
-        record.
+        """Return the label code of the constant rule that takes the place of a released rule, or None, from
+        the rule's errors `wrong` and the `ones` of n rows with label code 1; a record has `each` rows.
         """
         errors = np.array([wrong - each * self.margin, ones, n - ones])
         chosen = permute_and_flip(-errors, privacy=ApproxDP(self.epsilon), dice=dice, sensitivity=each)

@@ -822,15 +822,13 @@ def class_sample_size(concepts: ConceptClass, *, agnostic: bool, **goal: Any) ->
 def chained_sample_size(excess: int, n_chains: int, *, alpha: Any, beta: Any) -> int:
     """Return the number of records for a selection whose errors are at most `excess` beyond the least.
 
-    Notes
-    -----
     Let the mistakes of each concept be two sets, each of one of some families of growing sets (`n_chains`).
     The share of the records in a set falls short of its probability by more than s, for some set of a family,
+    with probability at most exp(-2 n s**2) (Massart 1990). The share of errors of the best concept exceeds
+    its error by more
     with probability at most exp(-2 n s**2). The share of errors of the best concept exceeds its error by more
     than t with probability at most exp(-2 n t**2). So excess / n + 2 s + t <= alpha suffices; the families
     have 5 / 8 of beta, the best concept 3 / 8.
-
-    **Source.** Massart (1990) for the constant.
     """
     chains, best = (
         math.sqrt((math.log(events) + minus_log(failure)) / 2)
@@ -850,15 +848,12 @@ def growing_sample_size(
 ) -> int:
     """Return the number of records from which on a selection among concepts that they determine is accurate.
 
-    Notes
-    -----
-    **Assumes.** The features of at most k records determine a concept. For any concept c of a class, the
-    selection is among concepts of which one agrees with c on all records.
-
-    Proof. If k records determine h, the other n - k records are independent of it, and each of the k
-    contributes a factor of at most 1 to the bound of `representation_failure`, or of 1/s if c may be wrong on
-    it. So the probability of failure is at most K(n) (1 - d)**(n - k), or s**-k times that. Its logarithm is
-    concave in n and above ln(beta) for k records, so once it is at most ln(beta) it stays there.
+    **Assumes.** At most k records determine a concept, and for any concept of a class the selection is among
+    some that include one which agrees with it on all records. Proof. If k records determine h, the other n -
+    k are independent of it, and each of the k contributes a factor of at most 1 to the bound of
+    `representation_failure`, or of 1/s if c may be wrong on it. So the probability of failure is at most K(n)
+    (1 - d)**(n - k), or s**-k times that. Its logarithm is concave in n and above ln(beta) for k records, so
+    once it is at most ln(beta) it stays there.
     """
     failure = checked_share("beta", beta)
     rate, s = _rate(checked_ratio(epsilon), checked_share("alpha", alpha), 0, agnostic=agnostic)
@@ -885,22 +880,17 @@ def public_sample_size(
     `regions` are alternatives, of which the best counts: how many sets of records must each have a public row
     if its probability is above kappa, and how many rows may determine such a set.
 
-    Notes
-    -----
     Proof. Let R be the number of sets, each determined by k of the rows: then kappa = 1 - (miss / R)**(1 /
     (n_rows - k)), since the other rows are independent of it. The size is the least one for a grid of miss.
 
-    *Stumps*, R = 1 and k = 0. Let the best stump cut a column at t. The stump that cuts at the greatest
-    public value up to t, or has the constant label of greater values if there is none, differs from the best
-    one at values above that cut and up to t. If their probability is above kappa, then no public value is in
-    a set of probability kappa or more. A stump of a value that no public row has is replaced by a constant,
-    and differs with the probability of this value, to which the same bound applies.
+    *Stumps*, R = 1 and k = 0. The stump that cuts at the greatest public value up to the best cut, or has the
+    constant label of greater values, differs from the best stump between both cuts only. If their probability
+    is above kappa, then no public value is in a set of probability kappa or more. A stump of a value that no
+    public row has is replaced by a constant, and the same bound applies.
 
     *Other classes.* Some listed concept is equal to the best one on all public rows. The sets are those on
     which a concept differs from the best one: one for each concept of the class, or, if k rows determine a
-    listed concept, one for each of those.
-
-    **Source.** Alon, Bassily and Moran (2019) for public rows and any class; the constants are ours.
+    listed concept, one for each of those (Alon, Bassily and Moran 2019; the constants are ours).
     """
     ratio, error, failure = checked_ratio(epsilon), checked_share("alpha", alpha), checked_share("beta", beta)
     sizes = []

@@ -1,8 +1,8 @@
 """Private learning of lines modulo a prime, with approximate and with pure differential privacy.
 
-Sizes are for independent records that a line labels. A learner fails if its hypothesis predicts a wrong label
-for a new record with probability above alpha. With delta above 0, the number of records that "stability"
-needs does not depend on p; with delta = 0 it grows with log p for every learner.
+Sizes are for independent records that a line labels; a failure is an error above alpha. With delta above 0,
+the number of records of "stability" does not depend on p; with delta = 0 it grows with log p for every
+learner.
 """
 
 import math

@@ -1,9 +1,8 @@
 """The sample complexity of point functions does not depend on the number of keys.
 
-A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
-point function, or by one for each output. A learner fails if its hypothesis for some output predicts a wrong
-label for a new record with probability above alpha. A learner that names the key needs more records, the more
-keys there are; with delta, up to a limit.
+A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent, and labelled by
+one, or by one for each output; a failure is an error above alpha of some output. A learner that names the key
+needs more records, the more keys there are; with delta, up to a limit.
 """
 
 import math
@@ -407,12 +406,11 @@ def silences(privacy: ApproxDP) -> NDArray[np.float64]:
 
 
 def unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
-    """Return the probability that a stable histogram does not publish a key of probability alpha.
-
-    A count c below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another
-    with probability r**(c - t + 1) / (1 + r); a count of 0 never is. The mean of r**c, for c binomial and at
-    least t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at
-    least t; and so for the mean of r**-c.
+    """Return the probability that a stable histogram does not publish a key of probability alpha. A count c
+    below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another with
+    probability r**(c - t + 1) / (1 + r); a count of 0 never is. The mean of r**c, for c binomial and at least
+    t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at least
+    t; and so for the mean of r**-c.
     """
     threshold, ratio = histogram_threshold(epsilon, delta)
     if n < threshold:

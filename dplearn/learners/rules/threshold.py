@@ -385,15 +385,9 @@ def by_errors(
 ) -> Stump:
     """Select a threshold by the exponential mechanism, scored by training errors.
 
-    Notes
-    -----
-    **Privacy.** `privacy`, for one replaced record, which changes the errors of each threshold by at most 1.
-
-    **Assumes.** All values lie in their domains, which are public, as are the number of records and the
-    columns.
-
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; here a constant
-    counts as two thresholds a column, and not as one for each cut of a column.
+    **Privacy.** `privacy`, for one replaced record, which changes the errors of each threshold by at most 1,
+    for values in public domains. **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011),
+    Section 3; here a constant counts as two thresholds a column.
     """
     concepts = _ColumnThresholds(Product([column.places for column in columns]))
     profile = concepts.error_profile(places, y)
@@ -413,13 +407,10 @@ def by_interior_point(
 ) -> Stump:
     """Return a threshold between the greatest records of one label and the least of the other.
 
-    Notes
-    -----
-    **Privacy.** `privacy`, for one replaced record: it changes the errors of each cut by at most 1, and
-    therefore also the least errors of a column and direction, by which these are selected. Given the released
-    pair, `threshold_between` selects the cut with the rest of epsilon.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for one column and one direction.
+    **Privacy.** `privacy`, for one replaced record: it changes the errors of each cut by at most 1, and so
+    the least errors of a column and direction, by which these are selected. Given the released pair,
+    `threshold_between` selects the cut with the rest of epsilon. **Source.** Bun, Nissim, Stemmer and Vadhan
+    (2015), Lemma 5.7, for one column and one direction.
     """
     epsilon, sized = epsilon_of(privacy), zip(columns, places, strict=True)
     errors = [wrong for column, each in sized for wrong in least_errors(each, y, column.size)]
@@ -436,15 +427,11 @@ def threshold_between(
 ) -> int:
     """Return a code with, probably, few lower records above it and few other records at or below it.
 
-    Notes
-    -----
     **Privacy.** `privacy`, for one replaced record: it replaces at most two points of
-    `dplearn.releases.threshold_from_interior_point`, and the interior point costs half of epsilon for each.
-
-    **Accuracy.** If exactly the lower records are at or below some cut, an interior point makes at most m - 1
-    errors, and a point of quality m - k makes at most k errors.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, corrected for ties.
+    `dplearn.releases.threshold_from_interior_point`, each at half of epsilon. **Accuracy.** If exactly the
+    lower records are at or below some cut, an interior point makes at most m - 1 errors, and a point of
+    quality m - k at most k. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, corrected for
+    ties.
     """
     one_point = ApproxDP(epsilon_of(privacy) * Fraction(1, 2))
     point = partial(interior_point_code, privacy=one_point, dice=dice)

@@ -429,9 +429,8 @@ def _checked(estimator: Any) -> Any:
 
 
 def _owner_of_classes(estimator: Any) -> Any:
-    """Return the estimator with the parameter `classes`, and the name for `set_params`; None without one.
-
-    Of a search, it is the searched classifier, or the last step of the searched pipeline.
+    """Return the estimator with the parameter `classes`, and the name for `set_params`; None without one. Of
+    a search, it is the searched classifier, or the last step of the searched pipeline.
     """
     name = ""
     while hasattr(estimator, "get_params"):

@@ -1,8 +1,7 @@
 """Empirical learning from distribution learning: a private fit on a secret sample of the records.
 
-A learner with small error on every distribution has small error on the uniform distribution over the given
-records, and therefore a small training error. The secrecy of the sample amplifies privacy, which compensates
-for records that are drawn several times.
+A learner with small error on every distribution has a small training error on a sample of the records. The
+secrecy of the sample amplifies privacy, which compensates for records that are drawn several times.
 """
 
 from dataclasses import KW_ONLY, dataclass, replace
