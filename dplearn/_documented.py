@@ -15,6 +15,7 @@ _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 _FIRST = ("Parameters", "Attributes", "Returns", "Raises")  # headings, in the order of numpydoc
 _STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+_SEEDED = "`random_state` makes this example repeatable; leave it out on private data."
 _WIDTH = 106  # of the text of an entry, as it is in the source of a class
 
 
@@ -180,7 +181,7 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     for a class, and errors, for a function that is charged. An own entry may leave out its type, or its text,
     or begin its text with ... for the words of the others; names alone, such as `noise_, domain_`, stand for
     their entries. Public methods of a class get parameters in the same way, if all of them are described, and
-    predictions their results. A function that has an epsilon names the parameters that it does not take.
+    predictions their results; examples with a seed say so. A function of epsilon names unknown parameters.
     """
 
     def completed(thing: _Thing) -> _Thing:
@@ -232,6 +233,8 @@ def _complete(thing: Any, others: tuple[Any, ...]) -> None:
         own[name] = _joined(found)
     if isfunction(thing) and "Returns" not in own:
         own["Returns"] = _shared("Returns").get(thing.__name__, "").partition(" : ")[2]
+    if "random_state=" in (example := own.get("Examples", "")) and _SEEDED not in example:
+        own["Examples"] = f"{_SEEDED}\n\n{example}"
     ordered = {heading: own[heading] for heading in (*_FIRST, *own) if own.get(heading)}
     texts = [f"{heading}\n{'-' * len(heading)}\n{text.strip()}" for heading, text in ordered.items()]
     thing.__doc__ = "\n\n".join([intro.strip(), *texts]) + "\n"

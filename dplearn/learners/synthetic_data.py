@@ -276,8 +276,6 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: `released_tables`; the
     classifier is trained on records that are drawn from released tables by public chance.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** None is promised: the plan states the errors of measured tables, and a classifier may depend
     on others.
 
@@ -286,8 +284,6 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> import pandas as pd
     >>> from sklearn.tree import DecisionTreeClassifier
@@ -425,8 +421,6 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: `released_tables`; the
     regressor is trained on records that are drawn from released tables by public chance.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** None is promised: the plan states the errors of measured tables. Targets are uniform within
     a bin of the declared range: a narrow range is better.
 
@@ -434,8 +428,6 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import SyntheticDataRegressor
     >>> from dplearn.domains import IntegerRange

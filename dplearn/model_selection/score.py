@@ -204,8 +204,6 @@ def private_score(
     moves the number of errors by at most 1; a confusion matrix and a table of binned scores by 1 in each of
     two cells; a sum by at most its greatest term. The noise is discrete Laplace for the sum of these.
 
-    **Assumes.** The entries of `guarantee.assumes`.
-
     **Accuracy.** The noise moves an accuracy by more than about ln(1 / beta) / (epsilon n_samples) with
     probability beta, and other scores as `records_interval` shows. A ratio of counts depends on the number of
     records in its denominator, not on n_samples.

@@ -189,8 +189,6 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
     fits then adds up, and `dplearn.privacy.random_stopping.gaussian_runs_delta` has the proof for random
     stopping. Where this allows no less noise, they are accounted for like other candidates.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** `plan` returns the budget of each fit, a bound on the noise in scores, and the probability
     that a candidate is never fitted.
 
@@ -199,8 +197,6 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.domains import IntegerRange
     >>> from dplearn.learners.rules.generic import ExponentialMechanismClassifier

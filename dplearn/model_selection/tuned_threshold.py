@@ -179,8 +179,6 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
     discrete Laplace for sensitivity 2 and the whole epsilon. Threshold and scores are functions of the noisy
     counts.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** `plan(n_samples).deviation` is the standard deviation of the noise in each count. Of a
     label with fewer held-out records than about five times that, no threshold can be tuned.
 
@@ -189,8 +187,6 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import make_classification
     >>> from dplearn import StatisticalQueryLogisticRegression
     >>> from dplearn.model_selection import PrivateTunedThresholdClassifier

@@ -81,8 +81,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     `cluster_query` for each round) is determined by earlier answers, and the oracle calibrates its noise to
     its share of the rest. Initial centres are drawn from a public stream.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** `plan(n_samples, n_features=...)`: the deviation is that of the noise of a cluster's share
     of the records in one round. No bound on the distance to the best centres is known.
 
@@ -91,8 +89,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.domains import Grid
     >>> from dplearn.preprocessing import PrivateKMeans

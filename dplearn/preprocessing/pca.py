@@ -88,8 +88,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     (`spread_query`, and then `moments_query`), whose noise is calibrated to shares of the rest. All else is
     post-processing.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are those of a mean product of two columns, in
     units of the square of the greatest norm to which rows are shortened, which is released. Noise of
     deviation s in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by
@@ -101,8 +99,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.domains import Grid
     >>> from dplearn.preprocessing import PrivatePCA

@@ -292,8 +292,6 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
     The method of a column depends on public numbers only. A search is two of `first_reaching`.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** The rank errors of quantiles are `quantile_errors` at epsilon / n_features; those of a
     search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
 
@@ -301,8 +299,6 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.preprocessing import PrivateMinMaxClipper
     >>> X = np.arange(4000.0)[:, None]
@@ -526,8 +522,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
     `plan(n_samples, n_features=...)`.
 
@@ -535,8 +529,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.preprocessing import PrivateRobustScaler
     >>> X = np.arange(4000.0)[:, None]
@@ -630,8 +622,6 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
     `plan(n_samples, n_features=...)`.
 
@@ -639,8 +629,6 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.preprocessing import PrivateKBinsDiscretizer
     >>> X = np.arange(4000.0)[:, None]
@@ -761,8 +749,6 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
     `plan(n_samples, n_features=...)`.
 
@@ -770,8 +756,6 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.preprocessing import PrivateQuantileTransformer
     >>> X = np.arange(10_000.0)[:, None] ** 2

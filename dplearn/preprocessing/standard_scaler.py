@@ -74,8 +74,6 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     Calls of `partial_fit` compose in parallel, see `dplearn.estimator.incremental.in_parallel`; the ledger
     adds them up.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are in units of half of the width of a
     column's range. With probability at least 1 - beta the noise of no mean, and of no mean of squares, is
     greater than `tolerance`. The grid rounds numbers by at most 1/8192 of the width, if columns are few.
@@ -84,8 +82,6 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.domains import Grid
     >>> from dplearn.preprocessing import PrivateStandardScaler

@@ -144,8 +144,6 @@ def small_database(
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.domains import Categories
     >>> from dplearn.releases import small_database
     >>> towns = ["north"] * 600 + ["south"] * 200 + ["west"] * 200
@@ -258,8 +256,6 @@ def multiplicative_weights(
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.domains import IntegerRange
     >>> from dplearn.releases import multiplicative_weights

@@ -414,8 +414,6 @@ def interior_point(
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import interior_point
     >>> values = [20.5] * 100 + [31.0] * 150
     >>> point = interior_point(values, epsilon=1, random_state=0)

@@ -308,8 +308,6 @@ def learned_schema(
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.releases import learned_schema
     >>> years = np.random.default_rng(0).integers(1990, 2021, 20_000)

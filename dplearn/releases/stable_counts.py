@@ -131,8 +131,6 @@ def stable_counts(
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; for "add_remove", for one
     added or removed record.
 
-    **Assumes.** The entries of `guarantee.assumes`.
-
     **Accuracy.** See `StableCounts.error`. A key with a count of at least the plan's `threshold` + t is
     released unless its noise is below -t.
 
@@ -140,8 +138,6 @@ def stable_counts(
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import stable_counts
     >>> codes = ["J45"] * 400 + ["E11"] * 250 + [None] * 90 + ["E84"] * 2
     >>> found = stable_counts(codes, epsilon=1.0, delta=1e-6, random_state=0)

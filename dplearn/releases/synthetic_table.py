@@ -137,8 +137,6 @@ class SyntheticTable(Named, IgnoresFloatErrors, UnrepeatablePickles):
     public. Proof: `released_tables`, and with a learned domain `LearnedTableRelease`. Sampled records, and
     whatever is made from them, are post-processing.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
     a table of the network of any size; far bins that are left out are not counted. For all other queries no
     error is promised. Values beyond a learned range are lost if the noisy count of their bin is below 2
@@ -155,8 +153,6 @@ class SyntheticTable(Named, IgnoresFloatErrors, UnrepeatablePickles):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> import pandas as pd
     >>> from dplearn.domains import Categories, IntegerRange, Schema

@@ -327,8 +327,6 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
     number of records first, from a tenth of the budget; the cells, the queries and their shares are functions
     of that estimate. Each query then has noise for the greatest norm of one record's numbers.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
     the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
     one number of the sums from which the first shapes are computed.
@@ -338,8 +336,6 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import load_breast_cancer
     >>> from dplearn import AdditiveClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
@@ -622,8 +618,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     For neighbors="add_remove" the guarantee is for one added or removed record, as for `AdditiveClassifier`.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Few records.** Below a resolution of 12 effects would be noise. The plan's `model` is then "mean",
     unless `interactions` is True or the number of records is private: the first query alone is asked, with
     Laplace noise, the whole epsilon and no delta; all predictions are the noisy mean, effects are 0, and
@@ -639,8 +633,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import AdditiveRegressor
     >>> generator = np.random.default_rng(0)

@@ -112,8 +112,6 @@ class ConjunctionClassifier(RuleClassifier):
     changes its errors, and those of each constant label, by at most 1, and the selection among these costs
     the rest. All else is post-processing of the answers.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** If a conjunction of such conditions labels the records, and there are at least
     `plan(n_samples).n_needed`, the error on their distribution is at most alpha with probability at least 1 -
     beta; see `conjunction_error` for the proof. This number is for the worst distribution; a tenth of it is
@@ -131,8 +129,6 @@ class ConjunctionClassifier(RuleClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import ConjunctionClassifier
     >>> from dplearn.domains import Bits

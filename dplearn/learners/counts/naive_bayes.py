@@ -146,8 +146,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     For one added or removed record: it changes one count of each column, by 1, and nothing else depends on
     the number of records. That number is estimated by the sum of the noisy counts.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** With probability at least 1 - beta, the noise in every released share of a class and a bin
     is at most `plan(n_samples).tolerance`. A fit warns if the standard deviation of that noise is at least
     the average share of a class; this depends on public numbers only.
@@ -158,8 +156,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import load_iris
     >>> from dplearn import StatisticalQueryNaiveBayes
     >>> from dplearn.domains import Grid

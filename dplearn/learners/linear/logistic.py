@@ -170,8 +170,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     the number of records. Its answer is released, and all further queries are functions of it, of public
     values and of other answers.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** With probability at least 1 - beta, the noise in every number of the first gradient is at
     most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more; it depends on public
     numbers only.
@@ -182,8 +180,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import load_iris
     >>> from dplearn import StatisticalQueryLogisticRegression
     >>> X, y = load_iris(return_X_y=True)

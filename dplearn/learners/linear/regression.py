@@ -296,8 +296,6 @@ class LinearRegressor(PrivateRegressor):
     post-processing. For one added or removed record: likewise, by the norm of its own products. Nothing else
     depends on the number of records, of which the sum of the squares of the constant is an estimate.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** With probability at least 1 - beta, the noise in the mean product of every numeric column
     with the target is at most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more; it
     depends on public numbers only.
@@ -307,8 +305,6 @@ class LinearRegressor(PrivateRegressor):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import load_diabetes
     >>> from dplearn import LinearRegressor
     >>> X, y = load_diabetes(return_X_y=True)

@@ -101,8 +101,6 @@ class MaskedParityClassifier(RuleClassifier):
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
     With "local" also towards the collector of the reports.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** If a masked parity labels all records, masks are fair coins and indices are uniform, the
     probability that another rule is released is at most `plan(n_samples, n_features=...).failure`; x may have
     any distribution.
@@ -111,8 +109,6 @@ class MaskedParityClassifier(RuleClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import MaskedParityClassifier
     >>> from dplearn.concepts.parities import masked_rows

@@ -126,8 +126,6 @@ class ParityClassifier(SeveralOutputsClassifier):
     epsilon; a replaced record then changes its errors, and those of each constant label, by at most 1, and
     the selection among these costs the rest.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** For records that a parity labels, the error is at most alpha with probability at least 1 -
     beta from `plan(n_samples, n_features=...).n_needed` records on: with "elimination" and "agnostic" for any
     distribution of the records, with "stable" if the bits are independent fair coins.
@@ -137,8 +135,6 @@ class ParityClassifier(SeveralOutputsClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import ParityClassifier
     >>> generator = np.random.default_rng(0)

@@ -94,8 +94,6 @@ class CornerClassifier(RuleClassifier):
     where that is no better than equal parts of epsilon, no delta is spent. A tenth of epsilon then selects
     among the corner and the constant labels, by errors, with a public lead for the corner.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** "exponential": as `ExponentialMechanismClassifier`. "interior_point": if a corner labels all
     records, then with probability at least 1 - .4 beta each cut is an interior point: then no record outside
     of the corner is inside, and fewer than m records of the inner label are beyond the cut of a column. If
@@ -111,8 +109,6 @@ class CornerClassifier(RuleClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import CornerClassifier
     >>> from dplearn.domains import Grid

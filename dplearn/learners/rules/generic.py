@@ -129,8 +129,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
     guarantee. For a drawn class the guarantee holds for every seed. `guarantee_` covers one fit. A grid
     search or a cross-validation makes several fits; `ledger` composes their guarantees.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
     ratio is just above exp(-epsilon / 2). For a drawn class, `n_needed_agnostic` of `plan(n_samples)` is the
@@ -143,8 +141,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import load_iris
     >>> from dplearn import ExponentialMechanismClassifier
     >>> from dplearn.domains import Grid

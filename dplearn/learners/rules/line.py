@@ -120,8 +120,6 @@ class LineClassifier(RuleClassifier):
     `release_if_stable`. The line is released with .55 epsilon and delta / 2, the point with the rest; the two
     add up. A uniform line uses only what has been released.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** For any distribution of records that a line labels, the error is at most alpha with
     probability at least 1 - beta for `plan(n_samples).n_needed` records. If no line labels them, "pure"
     selects a line with nearly the least errors; "stability" ignores records with the first label, and
@@ -134,8 +132,6 @@ class LineClassifier(RuleClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn import LineClassifier
     >>> p = 2**521 - 1
     >>> rows = [[7**i % p, (3 * 7**i + 5) % p] if i % 2 else [i, 9 * i] for i in range(2000)]

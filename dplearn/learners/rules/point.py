@@ -167,8 +167,6 @@ class PointClassifier(SeveralOutputsClassifier):
     changes the errors of each set of these keys by at most 1, so the selection of each output is an
     exponential mechanism, and these are of bounded range and compose to the other half.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** For any distribution of records that a point function labels, the error is at most alpha
     with probability at least 1 - beta from `plan(n_samples).n_needed` records on; so for sets of keys and for
     prefixes. If no rule labels the records, "hashing" selects one with nearly the least errors, and

@@ -101,8 +101,6 @@ class ThresholdClassifier(RuleClassifier):
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** With probability at least 1 - beta, the training error exceeds the least by at most
     `plan(n_samples).excess_error`: with "exponential" for all labels, with "interior_point" for labels that
     some threshold separates.
@@ -112,8 +110,6 @@ class ThresholdClassifier(RuleClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import ThresholdClassifier
     >>> generator = np.random.default_rng(0)

@@ -109,8 +109,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     bounded range, or by its epsilon and delta, as its plan states before any draw; the composition of these
     events costs at most `epsilon` at `delta`, by the best theorem of `dplearn.privacy.Composition`.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** That of `estimator` with the share of the budget, for each output by itself: if each fails
     with probability at most beta, some of k outputs fails with probability at most k beta.
 
@@ -119,8 +117,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import PrivateMultiOutputClassifier
     >>> from dplearn.domains import IntegerRange

@@ -69,8 +69,6 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
     **Privacy.** The guarantee is `subsampled` of the guarantee of `estimator`, the sample size and the number
     of records.
 
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** If on every distribution, with probability at least 1 - beta over `sample_size` records, the
     error of `estimator` is at most alpha, then with probability at least 1 - beta the training error of this
     classifier is at most alpha.
@@ -80,8 +78,6 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn import SecretSampleClassifier, ThresholdClassifier
     >>> from dplearn.domains import IntegerRange
