@@ -172,6 +172,9 @@ class Calculator:
         d: number of columns, and one more for an intercept; at least 1.
     constants : LossConstants
         The constants of a convex loss.
+    concepts : array-like of shape (n_concepts, n_points), or ConceptClass
+        0 or 1 for each concept and point. Of a class, its members on all points of its domain are listed: at
+        most 2**24 labels.
     """
 
 

@@ -87,9 +87,9 @@ def published_setting(
 def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: Any = 0) -> int:
     """Return the T of Corollary 4.1: 3 ((gamma + alpha) m + sqrt(m ln(m/beta) / 2)), rounded up.
 
-    If each teacher has an excess error of at most alpha with probability 1 - beta/k, then with probability
-    1 - 2 beta at least two thirds of the teachers are right on all queries but T. The proof has m in place of
-    k in the logarithm, so it assumes at most as many teachers as queries; see `docs/errata.md`.
+    If each teacher has an excess error of at most alpha with probability 1 - beta/k, then with probability 1
+    - 2 beta at least two thirds of the teachers are right on all queries but T, for at most as many teachers
+    as queries; see `docs/errata.md`.
 
     Parameters
     ----------
@@ -112,9 +112,8 @@ def agreement_bound(n_teachers: int, *, n_queries: int, beta: Any, probability: 
     """Return the fraction of teachers that agree on every stable query with probability 1 - beta.
 
     A query is stable if there is an answer that a teacher trained on a random part gives with probability at
-    least p = `probability`. By Hoeffding's bound, as in the proof of Theorem 3.11, with probability 1 - beta
-    a fraction of at least p - sqrt(ln(m/beta) / (2 k)) of the k teachers gives it, for all m queries. (There
-    the proof has beta/2 for beta, and p = 3/4; with k >= 72 ln(2m/beta) the fraction is at least 2/3.)
+    least p = `probability`. By Hoeffding's bound, with probability 1 - beta a fraction of at least p -
+    sqrt(ln(m/beta) / (2 k)) of the k teachers gives it, for all m queries (Theorem 3.11, with p = 3/4).
 
     Parameters
     ----------
@@ -158,13 +157,10 @@ def classification_queries_sample_size(
         V, at least 1.
     n_queries : int
         The number m of binary queries, at least 4 ln(1/(alpha beta))/alpha**2.
-    alpha, beta : number
-        Excess error of a teacher and probability of failure, in (0, 1).
     gamma : number, optional
         The least error in the class (Theorem 4.4). None: a member of the class has no error (Theorem 4.3).
     constant : float, default=1.0
-        The constant, which the theorems do not state, in the number of examples that one teacher needs. All
-        other constants are those of Algorithm 4 and Corollary 4.1.
+        The constant, which the theorems do not state, in the number of examples that one teacher needs.
 
     Returns
     -------
@@ -172,7 +168,7 @@ def classification_queries_sample_size(
         k n', with k from `published_setting` for the T of `published_max_abstentions`. For an excess error of
         at most alpha with probability 1 - beta/k a teacher needs
         n' = constant (V ln(1/alpha) + ln(k/beta))/alpha examples, or constant (V + ln(k/beta))/alpha**2 with
-        `gamma`. (The theorems have ln(m/beta) there, for at most as many teachers as queries.)
+        `gamma`.
 
     Examples
     --------
@@ -259,9 +255,9 @@ def teachers_needed(
         T: the number of abstentions after which the sparse vector stops; from 1 to 10**9. Fewer than T
         queries besides `n_queries` may lack agreement.
     n_queries : int, default=1000
-        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+        The number of stable queries that are all answered with probability 1 - beta; privacy does not depend
+        on it.
     beta : number, default=0.05
-        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=5/6
         The fraction u of teachers that give the same answer to each of the `n_queries`, above 1/2 and at
         most 1.
@@ -274,10 +270,9 @@ def teachers_needed(
 
     Notes
     -----
-    With c votes for the winner the other labels have at most k - c votes. If all of these are for one label
-    that wins ties, ceil((2 c - k) / 2) = c - floor(k/2) votes must change before it wins. With d the least
-    distance, k = 2 j suffices if ceil((2 u - 1) j) >= d + 1, and k = 2 j + 1 if
-    ceil((2 u - 1) j + u) >= d + 1.
+    If the k - c votes against the winner's c are all for one label that wins ties, c - floor(k/2) votes must
+    change before it wins. With d the least distance, k = 2 j suffices if ceil((2 u - 1) j) >= d + 1, and k =
+    2 j + 1 if ceil((2 u - 1) j + u) >= d + 1.
 
     Examples
     --------
@@ -320,8 +315,8 @@ def teachers_table(
 
     Notes
     -----
-    The published algorithm stops at abstention T + 1, ours at the number that it is given. Ours is given
-    T + 1, so both can answer further queries after T abstentions. In both, half of beta is for the noise.
+    The published algorithm stops at abstention T + 1, and ours, which is given T + 1, too. Half of beta is
+    for the noise.
 
     Examples
     --------

@@ -115,8 +115,7 @@ def box_mistake_tree(bits: int, n_features: int) -> MistakeTree:
 
     Notes
     -----
-    All boxes contain the centre c. A box ends less than 2**(bits - 1) steps from c in each of 2 d directions;
-    a binary search along each direction tells where.
+    All boxes contain the centre; a binary search along each of 2 d directions tells where a box ends.
 
     **Source.** Feldman and Xiao (2014), Section 4.
 
@@ -161,11 +160,11 @@ def halfspace_mistake_tree(bits: int, n_features: int) -> MistakeTree:
 
     Notes
     -----
-    With one column, a binary search of N thresholds. Let a halfspace of k columns be known, of odd bound and
-    integer weights. Multiply both by an odd M > 2 N**k and add N**i to the weight of column i: no label on
-    the grid changes, and the N**k points of the grid have distinct products with the weights. On the slice
-    where the next column is 1 (it was 0 so far), the weight of that column shifts the bound, so halfspaces
-    are the thresholds of these products; a binary search has b k levels.
+    With one column, a binary search of N thresholds. Let a halfspace of k columns have an odd bound and
+    integer weights. Multiply both by an odd M > 2 N**k and add N**i to the weight of column i: no label
+    changes, and the grid's points have distinct products with the weights. On the slice where the next column
+    is 1, the weight of that column shifts the bound, so halfspaces are the thresholds of these products; a
+    binary search has b k levels.
 
     **Source.** Feldman and Xiao (2014), Section 4, with b d (d - 1) / 2 levels.
 
@@ -304,26 +303,20 @@ def littlestone_dimension(concepts: Any, *, most_spaces: int = MOST_SPACES) -> L
 
     Parameters
     ----------
-    concepts : array-like of shape (n_concepts, n_points), or ConceptClass
-        0 or 1 for each concept and point. Of a concept class, the members on all points of its domain are
-        listed: at most 2**24 labels.
     most_spaces : int, default=10**6
         The greatest number of version spaces in memory. Beyond it, the search stops and the result has
         bounds: the depth of a tree that was found, and the logarithm of the number of concepts.
 
     Raises
     ------
-    TypeError, ValueError
-        If the table has other entries than 0 and 1, or the class has three labels or more, is given by
-        functions, or is too large to be listed.
+        If the table has other entries than 0 and 1, or the class has three labels or more, or cannot be
+        listed.
 
     Notes
     -----
     The dimension of a set of concepts is 0 if it has one; otherwise the maximum over the points of 1 + the
-    lesser dimension of its two parts. Points that split the set most evenly are tried first, and only while
-    the smaller part has enough concepts. It is at most log2 of the number of concepts.
-
-    **Source.** Littlestone (1988).
+    lesser dimension of its two parts (Littlestone 1988). Points that split the set most evenly are tried
+    first, and only while the smaller part has enough concepts.
 
     Examples
     --------
@@ -338,11 +331,6 @@ def littlestone_dimension(concepts: Any, *, most_spaces: int = MOST_SPACES) -> L
 def mistake_tree(concepts: Any) -> MistakeTree:
     """Return a mistake tree as deep as `littlestone_dimension`, or its lower bound.
 
-    Parameters
-    ----------
-    concepts : array-like of shape (n_concepts, n_points), or ConceptClass
-        As for `littlestone_dimension`.
-
     Returns
     -------
     MistakeTree
@@ -352,9 +340,7 @@ def mistake_tree(concepts: Any) -> MistakeTree:
     Examples
     --------
     >>> from dplearn.theory import mistake_tree
-    >>> thresholds = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]  # four concepts on three points
-    >>> tree = mistake_tree(thresholds)
-    >>> tree.check()
+    >>> tree = mistake_tree([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])  # four concepts on three points
     >>> tree.points  # columns of the table: the middle one first
     (1, 2, 0)
     """
@@ -396,8 +382,7 @@ def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: A
     ----------
     concepts : int, array-like of shape (n_concepts, n_points), or ConceptClass
         The Littlestone dimension of the class, or a lower bound on it; or the class, as for
-        `littlestone_dimension`. A class gives a slightly better bound where some point has one label in a
-        part of full dimension.
+        `littlestone_dimension`: slightly better where some point has one label in a part of full dimension.
 
     Returns
     -------
@@ -408,18 +393,14 @@ def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: A
     -----
     The learner is (epsilon, 0)-private for one replaced record. Its hypothesis, of the class or not, has an
     error of at most alpha with probability at least 1 - beta, for every distribution that some concept labels
-    without error. A learner that is accurate whatever the labels are (agnostic) is such a learner.
-    `dplearn.learners.limits.pure_records` has the proof. The bound grows linearly with the
-    dimension. For approximate privacy, with delta > 0, it does not hold.
+    without error, or for all distributions (agnostic). The bound grows linearly with the dimension; it does
+    not hold for delta > 0. For the proof see docs/theory/pure_privacy.md.
 
     **Source.** Feldman and Xiao (2014), Theorem 7; the constants are ours.
 
     Examples
     --------
     >>> from dplearn.theory import pure_private_lower_bound
-    >>> thresholds = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]  # four concepts on three points
-    >>> pure_private_lower_bound(thresholds, epsilon=1.0, alpha=0.1, beta=0.1)
-    39
     >>> [pure_private_lower_bound(d, epsilon=1.0, alpha=0.1, beta=0.1) for d in (64, 128, 256)]
     [39, 66, 121]
     """
@@ -447,18 +428,16 @@ def least_sample_size(plan: Any) -> int | None:
     Returns
     -------
     int or None
-        The plan's `n_least`; its documentation says which learners are meant. Of one output, these are pure
-        learners, or learners that release keys (`proper_point_lower_bound`); of several outputs, all learners
-        with the same epsilon and delta (`multi_label_lower_bound`). None if no such number is known: the plan
-        has no alpha and beta, the guarantee is not of the kind for which there is a bound, or the class is
-        not known before the fit.
+        The plan's `n_least`; its documentation says which learners are meant: pure ones, or ones that release
+        keys (`proper_point_lower_bound`); of several outputs, all with the same epsilon and delta
+        (`multi_label_lower_bound`). None if no such number is known: the plan has no alpha and beta, no bound
+        is for its kind of guarantee, or the class is not known before the fit.
 
     Examples
     --------
     >>> from dplearn import PointClassifier
     >>> from dplearn.theory import least_sample_size
-    >>> learner = PointClassifier(classes=[0, 1])
-    >>> least_sample_size(learner.plan(1000))
+    >>> least_sample_size(PointClassifier(classes=[0, 1]).plan(1000))
     56
     """
     found = getattr(plan, "n_least", None)

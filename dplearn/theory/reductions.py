@@ -37,7 +37,7 @@ def interior_point_from_counts(
         Number of codes that `release` takes: n, or more by an even number.
     release : callable
         Private algorithm: takes a list of n_padded codes, and returns a function from a code to an estimate
-        of the number of these that are at most the code. The function is called at about log2(size) codes.
+        of the number of these that are at most it, which is called at about log2(size) codes.
 
     Returns
     -------
@@ -54,9 +54,7 @@ def interior_point_from_counts(
     **Privacy.** That of `release`: one replaced record replaces one of its codes.
 
     **Accuracy.** Half of the padding is the least code and half the greatest. If every estimate has an error
-    of less than n / 2, more codes than the lower half of the padding are at most the returned code, and at
-    the code before it fewer than all codes except the upper half: so some of the data are at most the
-    returned code, and some are at least it.
+    of less than n / 2, some of the data are at most the returned code, and some are at least it.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, item 1.
 
@@ -118,10 +116,8 @@ def interior_point_from_threshold_learner(
     **Privacy.** That of `learn` for two replaced records: a replaced code, and the code in the middle, whose
     label may change.
 
-    **Accuracy.** The lower half of the data has label 1 and the upper half label 0; the padding is at both
-    ends. Codes with label 0 are moved half a step up, so that an error-free threshold exists for all ties. A
-    threshold below all data is wrong on all n / 2 examples with label 1, a threshold above all data on all
-    n / 2 with label 0: with fewer than n / 2 errors it is an interior point.
+    **Accuracy.** The lower half of the data has label 1 and the upper half label 0, moved half a step up, so
+    that an error-free threshold exists for all ties. A threshold outside the data makes n / 2 errors.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 2 (and, with `SecretSampleClassifier`,
     Theorem 5.6, item 2). The half step is added here.
@@ -179,17 +175,16 @@ def threshold_from_corner_learner(
     Notes
     -----
     The private examples are placed on a random column, and fresh samples on each other one; all other codes
-    of a row are 0, the code that every threshold gives label 1. So a row has the label that the threshold of
-    its column gives, and some corner has no error.
+    of a row are 0, which every threshold gives label 1. So some corner has no error.
 
     **Privacy.** That of `learn`: one replaced record replaces one of its rows.
 
     **Accuracy.** If `learn` makes at most alpha d n errors with probability 1 - beta, the returned threshold
-    makes more than c alpha n errors with probability at most beta + 1 / c, for every c > 1. Proof: if no
-    threshold is below 0, the corner labels the rows of a column as the column's threshold does. If some
-    threshold is below 0, it labels all rows 0, as the threshold -1 does, which is returned then. So the
-    errors of all columns add up to those of the corner, at most alpha d n, and fewer than d / c columns have
-    more than c alpha n. The columns are distributed alike, so `learn` does not know which one is private.
+    makes more than c alpha n errors with probability at most beta + 1 / c, for every c > 1. Proof: a corner
+    labels the rows of a column as the column's threshold does, or all rows 0, as the threshold -1 does, which
+    is returned then. So the errors of all columns add up to those of the corner, and fewer than d / c columns
+    have more than c alpha n. The columns are distributed alike, so `learn` does not know which one is
+    private.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 6.4, there for conjunctions of d concepts of
     any class with a point that every concept gives label 1.
@@ -202,11 +197,8 @@ def threshold_from_corner_learner(
     >>> from dplearn.theory import threshold_from_corner_learner
     >>> def learn(rows, labels):  # no privacy; a private algorithm takes its place
     ...     return [max(row[j] for row, label in zip(rows, labels, strict=True) if label) for j in range(2)]
-    >>> codes, labels = [3, 8, 12], [1, 1, 0]
-    >>> def sample():
-    ...     return [2, 7, 11], [1, 1, 0]
-    >>> dice = SeededDice(0)
-    >>> threshold_from_corner_learner(codes, labels, n_columns=2, sample=sample, learn=learn, dice=dice)
+    >>> given = {"sample": lambda: ([2, 7, 11], [1, 1, 0]), "learn": learn, "dice": SeededDice(0)}
+    >>> threshold_from_corner_learner([3, 8, 12], [1, 1, 0], n_columns=2, **given)
     8
     """
     d, n = check_count("n_columns", n_columns, low=1), len(codes)
@@ -259,13 +251,12 @@ def learner_from_release(
 
     Notes
     -----
-    The first list holds the values with label 1, and `absent` in the places of all others; the second list
-    holds those with label 0. The errors of a concept are the number of ones, less those ones at which it is
-    1, plus the zeros at which it is 1; the number of ones is the same for all concepts.
+    The first list holds the values with label 1, the second those with label 0, with `absent` in all other
+    places. The errors of a concept are the number of ones, less those at which it is 1, plus the zeros at
+    which it is 1.
 
-    **Privacy.** That of two releases: epsilons and deltas add, `2 * epsilon` and `2 * delta` if both are
-    alike. Proof: both lists have n values, and a replaced record replaces one value of each at most. (It
-    leaves one list as it is if its label does not change; if the label changes, both lists change.)
+    **Privacy.** That of two releases: epsilons and deltas add, since a replaced record replaces one value of
+    each list at most, of both if its label changes.
 
     **Accuracy.** If every estimate has an error of at most a, the returned concept has at most 4 a errors
     more than the best: the estimated difference of the errors of two concepts has four estimates in it. This
@@ -273,8 +264,7 @@ def learner_from_release(
     excess is at most 4 alpha n.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 6.8, after Gupta, Hardt, Roth and Ullman (2011)
-    and Beimel, Nissim and Stemmer (2013). The constants are ours. If the concepts are in the class, the
-    learner is proper.
+    and Beimel, Nissim and Stemmer (2013). The constants are ours.
 
     Examples
     --------
@@ -333,11 +323,9 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
 
     Notes
     -----
-    **Accuracy.** If each answer is within alpha of the records' mean, the discrepancy is at most alpha, since
-    the empirical distribution of the records attains this; so each answer of the learned distribution is
-    within 2 alpha of the records' mean. For independent records, the records' means are within some a of the
-    means of the population, which `generalisation_failure` or, for all thresholds, `dkw_bound` bounds; the
-    total error is at most 2 alpha + a.
+    **Accuracy.** If each answer is within alpha of the records' mean, so is the empirical distribution, and
+    each answer of the learned one is within 2 alpha of it. For independent records, `generalisation_failure`
+    or, for all thresholds, `dkw_bound` bounds the distance from the means of the population, which is added.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.8; Dwork, Naor, Reingold, Rothblum and
     Vadhan (2009). Here the discrepancy is minimised, so that alpha need not be known.

@@ -46,24 +46,21 @@ def one_way_error(concepts: Any, n_messages: int) -> ProvedValue:
 
     Parameters
     ----------
-    concepts : array-like of shape (n_concepts, n_points), or ConceptClass
-        As for `littlestone_dimension`; there are at most 1,023 partitions of the concepts into `n_messages`
-        parts, so at most 11 concepts with two messages, 8 with three.
+    concepts
+        ... At most 1,023 partitions into `n_messages` parts: 11 concepts with two messages, 8 with three.
     n_messages : int
         At least 1.
 
     Returns
     -------
     ProvedValue
-        The probability that Bob's answer is not f(x), for the worst f and x. Both bounds are exact: the error
-        of a protocol with rational probabilities, and the least error against a rational distribution of f
-        and x.
+        The probability that Bob's answer is not f(x), for the worst f and x, with exact bounds.
 
     Notes
     -----
     A matrix game, by Yao's principle: against a distribution of (f, x), the best protocol is a partition of
-    the concepts, with the more probable label for each part and x. Its linear program has the weight of the
-    less probable label of each set of concepts and x as a variable. The dual is the protocol.
+    the concepts, with the more probable label for each part and x. The dual of its linear program is the
+    protocol.
 
     **Source.** Feldman and Xiao (2014), Section 3; Yao (1977).
 
@@ -118,8 +115,8 @@ def deterministic_representation(concepts: Any, alpha: Any) -> NDArray[np.uint8]
 
     Parameters
     ----------
-    concepts : array-like of shape (n_concepts, n_points), or ConceptClass
-        As for `littlestone_dimension`; at most seven points.
+    concepts
+        ... At most seven points.
 
     Returns
     -------
@@ -130,8 +127,7 @@ def deterministic_representation(concepts: Any, alpha: Any) -> NDArray[np.uint8]
     Notes
     -----
     By the minimax theorem, hypotheses have one of error at most alpha on each distribution if some
-    distribution over them errs with probability at most alpha at each point. So this is a mixed integer
-    program: which hypotheses are taken, and for each concept a distribution over those.
+    distribution over them errs with probability at most alpha at each point: a mixed integer program.
 
     **Source.** Beimel, Kasiviswanathan and Nissim (2010), Definition 4 of Feldman and Xiao (2014).
 
@@ -180,29 +176,28 @@ def representation_value(concepts: Any, alpha: Any) -> ProvedValue:
 
     Parameters
     ----------
-    concepts : array-like of shape (n_concepts, n_points), or ConceptClass
-        As for `littlestone_dimension`; at most seven points, and six take seconds.
+    concepts
+        ... At most seven points, and six take seconds.
 
     Returns
     -------
     ProvedValue
         The greatest v such that some distribution of hypotheses has, for each concept and each distribution
-        of points, one of error at most alpha with probability at least v. The upper bound is exact, the error
-        against rational distributions of points. The lower bound rests on HiGHS's search, whose tolerance of
-        a millionth is subtracted.
+        of points, one of error at most alpha with probability at least v. The upper bound is exact; the lower
+        one rests on HiGHS's search, whose tolerance of a millionth is subtracted.
 
     Notes
     -----
-    A pure private learner with n records has n >= ln((1 - beta) / v) / epsilon: let Q be the distribution of
-    its hypotheses on any one data set; on n records of a distribution D, an accurate hypothesis is at most
-    exp(epsilon n) times as probable. And ceil(ln(1/miss) / v) hypotheses, drawn from the best Q, include an
-    accurate one with probability at least 1 - miss, for each concept and distribution.
+    A pure private learner with n records has n >= ln((1 - beta) / v) / epsilon: on n records of a
+    distribution an accurate hypothesis is at most exp(epsilon n) times as probable as on any one data set.
+    And ceil(ln(1/miss) / v) hypotheses, drawn from the best distribution, include an accurate one with
+    probability at least 1 - miss.
 
-    The linear program over Q has a row for each concept and distribution of points D; rows are added by a
-    mixed integer program over D. There, inaccurate is an error of at least alpha + t. This loses nothing if t
-    is at most half of 1 / (q M), where q is alpha's denominator and M bounds the determinants of tables of 0
-    and 1 with one more row and column than there are points: if all errors of some hypotheses can exceed
-    alpha, the greatest least one is a quotient of such determinants.
+    The linear program has a row for each concept and distribution of points; rows are added by a mixed
+    integer program. There, inaccurate is an error of at least alpha + t, which loses nothing if t is at most
+    half of 1 / (q M), where q is alpha's denominator and M bounds the determinants of tables of 0 and 1 with
+    one more row and column than there are points: of these the greatest least error above alpha is a
+    quotient.
 
     **Source.** Beimel, Nissim and Stemmer (2013); Feldman and Xiao (2014), Definition 5, for sets.
 

@@ -34,13 +34,8 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
         Excess error over the best concept, in (0, 1).
     bound : {"proof", "paper"}, default="proof"
         "proof": the least n from which on the failure bound in the proof of Theorem 3.4 is at most beta.
-        "paper": the closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)`` of the theorem,
-        which for small classes is less than the proof of the theorem requires.
-
-    Returns
-    -------
-    int
-        Number of examples.
+        "paper": the theorem's closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)``,
+        which for small classes is less than its proof requires.
 
     Examples
     --------
@@ -221,8 +216,8 @@ def parity_sample_size(
 
     Parameters
     ----------
-    beta : float
-        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
+    beta
+        ... A failure is a greater error or an abstention.
     method : {"elimination", "agnostic", "once"}, default="elimination"
         "once": `consistent_parity` on all records; beta must exceed its probability of an abstention.
         "elimination": the same on several parts. "agnostic": the exponential mechanism over all parities.
@@ -234,6 +229,7 @@ def parity_sample_size(
     int
         Number of records, for any distribution of the columns.
 
+
     Notes
     -----
     Our bounds are `elimination_failure`, with one part for "once", and `agnostic_failure`. If no parity
@@ -242,8 +238,8 @@ def parity_sample_size(
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011). For "once" Lemma 4.1 has
     (8/(epsilon alpha)) (d ln 2 + ln 4), and beta at least 3/4; for "agnostic" it is Theorem 3.4; for
     "elimination" algorithm A* with b = beta/3, a = alpha/5, k = ceil(ln(1/b)/ln(4/3)) parts of the size of
-    Lemma 4.1 for a, and max(10, k/epsilon) ln(k/b)/a test records, which is the number that the three claims
-    of Lemma 4.6 require with its Chernoff bounds and the tail of its noise.
+    Lemma 4.1 for a, and max(10, k/epsilon) ln(k/b)/a test records, which the three claims of Lemma 4.6
+    require.
 
     Examples
     --------
@@ -274,11 +270,6 @@ def parity_sample_size(
 
 def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> int:
     """Return the sample complexity of elimination without privacy.
-
-    Parameters
-    ----------
-    beta : float
-        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
     Returns
     -------
@@ -322,11 +313,6 @@ def full_rank_probability(n_rows: int, n_columns: int, *, fit_intercept: bool = 
     float
         The product of 1 - 2**(i - n_rows) for i from 0 to n_columns - 1; with an intercept for i from 1 to
         n_columns, and 0 if there are no rows.
-
-    Notes
-    -----
-    A random column is outside the span of i independent columns with probability 1 - 2**i / 2**n_rows. With
-    an intercept, the column of ones is the first of these.
 
     Examples
     --------

@@ -46,28 +46,23 @@ def generalisation_failure(
     Notes
     -----
     With probability at least 1 - failure every hypothesis with a true error above alpha has an empirical
-    error above empirical_alpha. So an algorithm that has, for all records, an empirical error of at most
-    empirical_alpha with probability 1 - b has a true error of at most alpha with probability 1 - b - failure.
+    error above empirical_alpha: an empirical learner that fails with probability b fails with b + failure at
+    most.
 
-    Proof. Let s be empirical_alpha, and n alpha > 1 (else the bound exceeds 1). Draw n further records. A
-    hypothesis with a true error p > alpha makes at least n p errors on these with probability above 1/4,
-    since any Binomial(n, p) variable with p > 1/n is at least its mean with that probability (Greenberg and
-    Mohri, 2014). So if some hypothesis fails, that is, has p > alpha and at most n s errors on the first n
-    records, then with probability above 1/4 some hypothesis has k <= n s errors on the first n and
-    j >= n alpha on the second n records. The failure probability is at most four times the probability of
-    this event. A random permutation of all 2 n records does not change that probability. Fix one of the S
-    labellings, and let K be the number of its errors on the 2 n records. In the random order its errors on
-    the first n records are a sample without replacement, in which each of the K errors is included with
-    probability 1/2: P[k <= K / 2 - t] <= exp(-2 t**2 / K) (Hoeffding, 1963, Theorems 1 and 4). Since k <= n s
-    and K - k >= n alpha, t can be K / 2 - n s, and it can be n alpha - K / 2. For K >= n (alpha + s) the
-    first of these, divided by sqrt(K), increases with K; for smaller K the second, divided by sqrt(K),
-    decreases with K. So the greater t**2 / K is at least its value at K = n (alpha + s), which is
-    n (alpha - s)**2 / (4 (alpha + s)). The sum over the S labellings gives the bound.
+    Proof. Let s be empirical_alpha, and n alpha > 1 (else the bound exceeds 1). Draw n further records, on
+    which a hypothesis with a true error p > alpha makes at least n p errors with probability above 1/4
+    (Greenberg and Mohri, 2014). So the failure probability is at most four times that of some hypothesis with
+    k <= n s errors on the first n and j >= n alpha on the second n records. A random permutation of all 2 n
+    records does not change it. Fix one of the S labellings, with K errors on the 2 n records. Those on the
+    first n are a sample without replacement: P[k <= K / 2 - t] <= exp(-2 t**2 / K) (Hoeffding, 1963, Theorems
+    1 and 4). Here t can be K / 2 - n s, and n alpha - K / 2. For K >= n (alpha + s) the first of these,
+    divided by sqrt(K), increases with K; for smaller K the second decreases. So the greater t**2 / K is at
+    least its value at K = n (alpha + s), n (alpha - s)**2 / (4 (alpha + s)). The sum over the S labellings
+    gives the bound.
 
-    **Source.** Vapnik and Chervonenkis (1971), symmetrisation; S: Sauer (1972). Vapnik's bound on
-    (error - share) / sqrt(error) with the constants of Anthony and Shawe-Taylor (1993) gives
-    4 S exp(-n (alpha - s)**2 / (4 alpha)), which is weaker, since alpha + s is less than 2 alpha. Bun,
-    Nissim, Stemmer and Vadhan (2015), Lemma 5.8, is a bound for thresholds.
+    **Source.** Vapnik and Chervonenkis (1971), symmetrisation; S: Sauer (1972). The bound with the constants
+    of Anthony and Shawe-Taylor (1993), 4 S exp(-n (alpha - s)**2 / (4 alpha)), is weaker. Bun, Nissim,
+    Stemmer and Vadhan (2015), Lemma 5.8, is a bound for thresholds.
 
     Examples
     --------
@@ -181,20 +176,16 @@ def small_database_sizes(
     Returns
     -------
     SmallDatabaseSizes
-        Its `n_rows` is the number of rows for which the number of private records is least.
+        With the `n_rows` for which the number of private records is least.
 
     Notes
     -----
-    Proof. The candidates are the C(d + m - 1, m) multisets of m values of a domain of d values; their
-    qualities are minus the greatest magnitude of n c(D') - m c(D) over the queries c
-    (`dplearn.releases.small_database`). Some candidate has no error above a (the proof stands at
-    `dplearn.releases.counting_queries.database_error`), so the best quality is at least -n m a. With
-    probability at least 1 - beta, the exponential
-    mechanism with sensitivity m selects a candidate whose quality is below the best by at most
-    2 m (ln C + ln(1/beta)) / epsilon. Its errors are at most alpha if n is at least 2 (ln C + ln(1/beta)) /
-    (epsilon (alpha - a)). The bound is computed for each m up to the first whose ln C exceeds the least bound
-    even for a = 0.
-
+    Proof. The candidates are the C = C(d + m - 1, m) multisets of m values of d; their qualities are minus
+    the greatest magnitude of n c(D') - m c(D) over the queries c. The best quality is at least -n m a
+    (`dplearn.releases.counting_queries.database_error`). With probability at least 1 - beta, the exponential
+    mechanism with sensitivity m selects one at most 2 m (ln C + ln(1/beta)) / epsilon below the best. Its
+    errors are at most alpha if n is at least 2 (ln C + ln(1/beta)) / (epsilon (alpha - a)). The bound is
+    computed for each m up to the first whose ln C exceeds the least bound even for a = 0.
     **Source.** Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
 
     Examples
@@ -238,8 +229,7 @@ def noisy_counts_sample_size(
     -----
     Proof. An error above alpha n is one of at least t + 1, t the integer part of alpha n. Laplace noise of
     ratio r reaches this with probability 2 r**(t + 1) / (1 + r), Gaussian noise of variance n_moved / (2 rho)
-    with probability at most 2 exp(-(t + 1)**2 rho / n_moved) (Canonne, Kamath and Steinke, 2020). The sum of
-    this over the counts is at most beta.
+    with at most 2 exp(-(t + 1)**2 rho / n_moved) (Canonne, Kamath and Steinke, 2020), summed over the counts.
 
     Examples
     --------
@@ -301,15 +291,15 @@ def empirical_lower_bound(vc_dimension: int, *, epsilon: Any, delta: Any = 0, al
 
     Let the class shatter d points, and V < d. A data set has m copies of each of V points, with labels that
     are drawn by fair coins, and all other records at one further point. An accurate hypothesis errs on at
-    most r = floor(alpha n / m) of the V points. So at a uniform one of them, v, it errs with probability at
-    most w = beta + (1 - beta) r / V. With the label of v changed, the data set is as likely, and it differs
-    from the first in m labels. Hence these two labels of v are told apart with a mean probability of error
-    of at most w, but at least u(m): `packing_records` has the proof, with N = 2 and V = 1 there. Therefore n
-    records are too few if alpha n / m < V p, where p = (u(m) - beta) / (1 - beta).
+    most r = floor(alpha n / m) of the V points, so at a uniform one of them, v, with probability at most w =
+    beta + (1 - beta) r / V. With the label of v changed, the data set is as likely, and it differs from the
+    first in m labels. So these two labels of v are told apart with a mean probability of error of at most w,
+    but at least u(m) (`packing_records` with N = 2 and V = 1). Therefore n records are too few if alpha n / m
+    < V p, where p = (u(m) - beta) / (1 - beta).
 
     *All smaller numbers.* Let u(m) > beta. With up to m records, all of them at one point are too hard. From
-    m to m / alpha records, V = 1 will do, as r = 0. From there on let V increase from floor(1 / alpha) to
-    d - 1: each V serves for numbers from V m to V m p / alpha, and no gap is left if p >= alpha (1 + 1 / V).
+    m to m / alpha records, V = 1 will do, as r = 0. From there on let V increase from floor(1 / alpha) to d -
+    1: each V serves for numbers from V m to V m p / alpha, and no gap is left if p >= alpha (1 + 1 / V).
     Otherwise V = floor(1 / alpha) is kept. The best m is taken.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 5.5, who exchange the labels of two points and
@@ -377,27 +367,25 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
 
     Notes
     -----
-    *Equal records.* For n equal records y the only interior point is y. At most n replacements lead from n
-    records x to n records y. So on the records x the method returns y with probability at least
-    exp(-n epsilon) (1 - beta) - D (1 - exp(-n epsilon)), where D = delta / (exp(epsilon) - 1). The sum of
-    this over the ``|X| - 1`` other y is at most beta, so n is at least
+    *Equal records.* For n equal records y the only interior point is y. So on any records x the method
+    returns y with probability at least exp(-n epsilon) (1 - beta) - D (1 - exp(-n epsilon)), where D = delta
+    / (exp(epsilon) - 1). The sum of this over the ``|X| - 1`` other y is at most beta, so n is at least
     ``ln((1 - beta + D) / (beta / (|X| - 1) + D)) / epsilon``.
 
     *Recursion.* There is a distribution of data sets of n records over S(n) codes on which no method succeeds
-    with probability above P(n). For one record, take a uniform one of m codes: S(1) = m, and privacy between
-    the records x and x' gives P(1) = (exp(epsilon) + (m - 1) delta) / (m - 1 + exp(epsilon)). For n + 1
-    records, let x_0 be a random string of S(n) - 1 digits in base b, so S(n + 1) = b ** (S(n) - 1). Draw hard
-    data for n records, and for each of these records a string that agrees with x_0 in as many first digits as
-    the record says, with random digits after these. An interior point of all n + 1 strings agrees with x_0 in
-    at least the least of these numbers of digits. It agrees with x_0 also in the digit after the greatest of
-    them with probability at most exp(epsilon) / b + delta, as only the record x_0 depends on that digit.
-    Otherwise the number of digits in which it agrees with x_0 is an interior point of the data for n. So
-    P(n + 1) = P(n) + exp(epsilon) / b + delta. While this is below 1 - beta, n + 1 records do not suffice for
-    S(n + 1) codes or more. Every choice of m and of each b proves a bound; this function tries some.
+    with probability above P(n). For one record, take a uniform one of m codes: S(1) = m, and privacy gives
+    P(1) = (exp(epsilon) + (m - 1) delta) / (m - 1 + exp(epsilon)). For n + 1 records, let x_0 be a random
+    string of S(n) - 1 digits in base b, so S(n + 1) = b ** (S(n) - 1). Draw hard data for n records, and for
+    each of these a string that agrees with x_0 in as many first digits as the record says, with random digits
+    after these. An interior point of all n + 1 strings agrees with x_0 in at least the least of these numbers
+    of digits, and in the digit after the greatest of them with probability at most exp(epsilon) / b + delta,
+    as only the record x_0 depends on that digit. Otherwise the number of digits in which it agrees with x_0
+    is an interior point of the data for n. So P(n + 1) = P(n) + exp(epsilon) / b + delta. While this is below
+    1 - beta, n + 1 records do not suffice for S(n + 1) codes or more. Every choice of m and of each b proves
+    a bound; this function tries some.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.2 and Lemma 3.3, which has one digit more,
-    base 1 / delta(n), m = 2, and n of order ``log*|X|`` for delta(n) <= 1 / (50 n**2), with no constant
-    stated.
+    base 1 / delta(n), m = 2, and n of order ``log*|X|`` for delta(n) <= 1 / (50 n**2), with no constant.
 
     Examples
     --------

@@ -58,8 +58,8 @@ def simulate_locally(
     Parameters
     ----------
     algorithm : callable
-        Takes an oracle, asks it `MeanQuery` queries, and returns a result. A `share` that it gives has no
-        effect: all queries have equal parts of the records, which suffice for the tolerance.
+        Takes an oracle, asks it `MeanQuery` queries, and returns a result. All queries have equal parts of
+        the records, whatever `share` it gives.
     records : ndarray, data frame or Records of n records, as for `dplearn.queries.local`
         Private. Independent draws from the distribution that the queries are about.
     n_queries : int
@@ -88,13 +88,10 @@ def simulate_locally(
 
     Notes
     -----
-    **Privacy.** (epsilon, 0), for one replaced record, even if the collector of the reports is not trusted.
-    Proof: as for `LocalOracle`; queries use disjoint sets of records.
+    **Privacy.** (epsilon, 0), for one replaced record, even if the collector of the reports is not trusted,
+    and under the assumptions of `LocalOracle`: queries use disjoint sets of records.
 
-    **Assumes.** As for `LocalOracle`.
-
-    **Accuracy.** With probability at least 1 - beta all answers are within the tolerance. The reports are
-    collected in as many rounds as the algorithm has.
+    **Accuracy.** With probability at least 1 - beta all answers are within the tolerance.
 
     **Source.** Kasiviswanathan et al. (2011), Theorem 5.7, with the constants of `query_sample_size`.
 
@@ -105,12 +102,10 @@ def simulate_locally(
     >>> import numpy as np
     >>> from dplearn.queries import MeanQuery
     >>> from dplearn.theory import simulate_locally
-    >>> heads = MeanQuery(lambda coins: coins, low=0, high=1)
     >>> coins = np.arange(2000) % 4 // 3
-    >>> run = simulate_locally(
-    ...     lambda oracle: oracle.ask(heads)[0].mean,
-    ...     coins, n_queries=1, tolerance=0.1, width=1, random_state=0,
-    ... )
+    >>> def asked(oracle):
+    ...     return oracle.ask(MeanQuery(lambda coins: coins, low=0, high=1))[0].mean
+    >>> run = simulate_locally(asked, coins, n_queries=1, tolerance=0.1, width=1, random_state=0)
     >>> round(run.result, 1), run.n_needed, run.adaptive
     (0.2, 864, False)
     """
@@ -195,9 +190,9 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     Parameters
     ----------
     algorithm : callable
-        A function without arguments that returns a generator. In each round the generator yields a list of
-        `Request(record, query, randomizer)`, and is sent the list of the reports, which are integers. Its
-        return value is the result.
+        A function without arguments that returns a generator, which yields in each round a list of
+        `Request(record, query, randomizer)`, is sent the list of the reports, integers, and returns the
+        result.
     records : ndarray, data frame or Records of n records, as for `dplearn.queries.local`
         Private. A request's `record` is an index from 0.
     epsilon : number
@@ -217,10 +212,8 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
 
     Notes
     -----
-    **Privacy.** (epsilon, 0), for one replaced record. Proof: the epsilons of its reports add up to at most
-    epsilon, also if requests depend on earlier reports.
-
-    **Assumes.** Requests depend on the records through earlier reports only.
+    **Privacy.** (epsilon, 0), for one replaced record, if requests depend on the records through earlier
+    reports only: the epsilons of its reports add up to at most epsilon.
 
     **Source.** Kasiviswanathan et al. (2011), Definition 5.3.
 
@@ -307,19 +300,18 @@ def simulate_by_queries(
     **Privacy.** That of `oracle`, since records are accessed through it only.
 
     **Assumes.** The algorithm is meant for independent records from the distribution that `oracle` answers
-    about. Requests depend on earlier reports only. A randomiser's `probability` is exact. All answers are
-    within the tolerance given to `ask`. For an oracle such as `central`, whose answers are within the
-    tolerance with a probability only, add the probability of failure to beta: .05 for each of `n_queries`.
+    about, and its requests depend on earlier reports only. All answers are within the tolerance given to
+    `ask`; for an oracle such as `central` add the probability of failure to beta: .05 for each of
+    `n_queries`.
 
     **Accuracy.** The result's distribution, over all draws and over independent records, is within beta of
     the exact one in total variation; see docs/theory/queries.md for the proof. The expected number of queries
-    for a report of cost e, or for the reports of one record in a round, of cost e together, is at most
-    ((1 + 2 x) exp(e) + x) / (1 - x), with x = beta / (2 t + beta), and one more if the record has reported
-    before; in one round it is ln(2 t / beta) times as many. A population oracle evaluates each query on all
-    of its records: if records repeat, give it distinct ones with `weights`.
+    for a report, or for the reports of one record in a round, of cost e together, is at most ((1 + 2 x)
+    exp(e) + x) / (1 - x), with x = beta / (2 t + beta), and one more if the record has reported before; in
+    one round it is ln(2 t / beta) times as many. If a population's records repeat, give it `weights`.
 
-    **Source.** Kasiviswanathan et al. (2011), Lemma 5.8. There tolerances are beta / (3 exp(2 epsilon) t);
-    here they are x / (exp(epsilon) - exp(-epsilon)), which is enough.
+    **Source.** Kasiviswanathan et al. (2011), Lemma 5.8, with tolerances beta / (3 exp(2 epsilon) t); here
+    they are x / (exp(epsilon) - exp(-epsilon)), which is enough.
 
     Examples
     --------
@@ -595,18 +587,12 @@ def query_sample_size(
         "local": each record reports one randomised bit for one query. "central": every answer is a mean over
         all records with Laplace noise.
 
-    Returns
-    -------
-    int
-        The least sufficient number of records.
-
     Notes
     -----
     **Accuracy.** "local", for one query: a report is an unbiased estimate of the record's value in a range of
-    width W = width / (2 p - 1), p = 1 / (1 + exp(-epsilon)), so Hoeffding's inequality gives
-    n = W**2 ln(2 / beta) / (2 tolerance**2). Queries use disjoint sets of records, at beta / queries each.
-    "central": the bounds on the sampling error and on the noise, at half of beta each, must sum to at most
-    `tolerance`.
+    width W = width / (2 p - 1), p = 1 / (1 + exp(-epsilon)), so Hoeffding's inequality gives n = W**2 ln(2 /
+    beta) / (2 tolerance**2). Queries use disjoint records, at beta / queries each. "central": the bounds on
+    the sampling error and on the noise, at half of beta each, must sum to at most `tolerance`.
 
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record
     adds Laplace noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).

@@ -184,12 +184,9 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
 
     Notes
     -----
-    For each outcome of the learner's draws the variance of a score over shards is at most half the sum of the
-    mean squared changes (Efron and Stein). On average over the draws this is at most n' a^2/2. Chebyshev's
-    bound is linear in the variance, so a bound on this average suffices. The mean prediction is the mean over
-    shards, given the teacher's draws. All teachers have the same mean prediction if it does not depend on the
-    draws, or if they use the same draws; in the latter case `stability` must hold for these draws, as
-    `SGDStability.any_order` does.
+    By Efron and Stein's inequality and Chebyshev's. All teachers must have the same mean prediction over
+    shards: draws do not change it, or are the same for all, where `stability` must hold for these draws, as
+    `SGDStability.any_order` does. For the proof see `docs/theory/soft_label_stability.md`.
 
     Examples
     --------
@@ -215,9 +212,8 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
 
     Notes
     -----
-    For a given order a score is a function of n' independent examples, each of which changes it by at most
-    c_j, with c_1^2 + ... + c_n'^2 <= n' b^2, so McDiarmid's inequality applies. As p tends to 1 this radius
-    grows with the root of a logarithm, that of `score_radius` with 1/sqrt(1 - p).
+    By McDiarmid's inequality: for a given order a score is a function of n' independent examples. As p tends
+    to 1 this radius grows with the root of a logarithm, that of `score_radius` with 1/sqrt(1 - p).
 
     Examples
     --------
@@ -257,10 +253,8 @@ def soft_label_precision(
 
     Notes
     -----
-    The scores within r of the mean prediction are in an interval no wider than half a bin. So the interval is
-    in one bin, or it contains one boundary of bins and then is in one shifted bin. If more than two thirds of
-    all scores are in the interval, the answer to a query is the midpoint of a bin that the interval
-    intersects. If the mean prediction is below nu, the interval is in the first bin.
+    More than two thirds of the scores are within r of the mean prediction, in an interval no wider than half
+    a bin, and so in one bin or in one shifted bin. Proof: `docs/theory/soft_label_stability.md`.
 
     Examples
     --------
@@ -294,12 +288,11 @@ def soft_label_teachers_agreeing(
         T: the noise is that of 2 T unstable tests. A query uses one if its first histogram is unstable, and
         another if its second one is. Further queries without agreement must use fewer than 2 T together.
     n_queries : int, default=1000
-        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+        The number of stable queries that are all answered with probability 1 - beta; privacy does not depend
+        on it.
     beta : number, default=0.05
-        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=5/6
-        The fraction of the scores that are in one bin of either histogram, on each of the `n_queries`, above
-        1/2 and at most 1.
+        The fraction of the scores in one bin of either histogram, on each of the `n_queries`, in (1/2, 1].
 
     Returns
     -------
@@ -338,9 +331,8 @@ def soft_label_teachers(
     Returns
     -------
     int
-        The least k for which our bounds show that, with probability 1 - beta, all queries are answered, each
-        within the accuracy of `soft_label_precision` of the mean prediction. Half of beta is for the scores,
-        of which more than two thirds must be near the mean, and half for the noise of 2 T unstable tests.
+        The least k for which, with probability 1 - beta, all queries are answered within the accuracy of
+        `soft_label_precision`: half of beta is for the scores, half for the noise of 2 T unstable tests.
 
     Examples
     --------

@@ -28,8 +28,8 @@ class LossConstants:
     Attributes
     ----------
     lipschitz : float
-        L: at the same weights, the gradients of any two examples differ by at most 2 L. This holds if all
-        gradients have a norm of at most L, not counting a term common to all examples, such as a penalty.
+        L: at the same weights, the gradients of any two examples differ by at most 2 L, as if each has a norm
+        of at most L, not counting a term common to all examples.
     smoothness : float
         Lipschitz constant of the gradient.
     strong_convexity : float
@@ -90,13 +90,13 @@ def logistic_constants(radius: Any, alpha: Any = 0, *, intercept: bool = False) 
         Weight of the penalty, at least 0, as in scikit-learn's `SGDClassifier`.
     intercept : bool, default=False
         Whether each row is extended by a constant 1 whose weight is not penalised, as in scikit-learn. The
-        loss is then not strongly convex. (A penalised constant is an ordinary column, included in `radius`.)
+        loss is then not strongly convex.
 
     Returns
     -------
     LossConstants
         L = R, smoothness R^2/4 + alpha and mu = alpha, or with an intercept L = sqrt(R^2 + 1), smoothness
-        (R^2 + 1)/4 + alpha and mu = 0. The penalty does not enter L, since it is the same for all examples.
+        (R^2 + 1)/4 + alpha and mu = 0.
 
     Examples
     --------
@@ -117,8 +117,7 @@ def logistic_constants(radius: Any, alpha: Any = 0, *, intercept: bool = False) 
 def largest_step(constants: LossConstants) -> float:
     """Return 2/(smoothness + mu): each step of size e up to this contracts distances by a factor of 1 - e mu.
 
-    With mu = 0 this is the bound 2/smoothness of Hardt, Recht and Singer (2016). With mu > 0 it is at least
-    1/smoothness, their bound for constant steps.
+    With mu = 0 this is the bound of Hardt, Recht and Singer (2016); else it is at least theirs, 1/smoothness.
 
     Examples
     --------
@@ -134,9 +133,8 @@ def largest_step(constants: LossConstants) -> float:
 def decaying_steps(constants: LossConstants, n_steps: int) -> NDArray[np.float64]:
     """Return the steps 1/(mu (t + t0)), t = 1, 2, ..., for a strongly convex loss.
 
-    With these all steps have the same influence on the final weights, 2 L/(mu (n_steps + t0)). So the bound
-    on the mean also holds for the root mean square, and for every order in which each pass uses each example
-    once.
+    All steps have the same influence on the final weights, 2 L/(mu (n_steps + t0)). So the bound on the mean
+    also holds for the root mean square, and for every order in which each pass uses each example once.
 
     Parameters
     ----------
@@ -245,17 +243,13 @@ def sgd_stability(
 
     Notes
     -----
-    Both runs start from the same weights and use examples in the same order. A step of size e on a common
-    example multiplies the distance between their weights by at most
-    ``k = max(|1 - e mu|, |1 - e smoothness|)``. A step on the replaced example multiplies it by at most k and
-    adds at most 2 L e. So the final distance is at most the sum of the influences of all steps on that
-    example, where the influence of a step is 2 L e times the k of all later steps. The bounds are moments of
-    that sum, over the order and the example's position. The sum of all influences is at most 2 L/mu, if no
-    step exceeds `largest_step`. With a projection no distance exceeds the diameter.
+    A step of size e on a common example multiplies the distance between the weights of two runs by at most
+    ``k = max(|1 - e mu|, |1 - e smoothness|)``; one on the replaced example adds at most 2 L e, its influence
+    after the k of all later steps. The bounds are moments of the sum of influences, over the order and the
+    example's position. For the proof see `docs/theory/soft_label_stability.md`.
 
-    **Source.** Hardt, Recht and Singer (2016), on convex and strongly convex losses, for the mean; there
-    steps are at most 1/smoothness for strongly convex losses. Here the influences are summed instead of
-    bounded, and further moments are bounded.
+    **Source.** Hardt, Recht and Singer (2016), for the mean and steps of at most 1/smoothness. Here the
+    influences are summed instead of bounded, and further moments are bounded.
 
     Examples
     --------
@@ -264,9 +258,6 @@ def sgd_stability(
     >>> weights = sgd_stability(constants, decaying_steps(constants, 1000), 1000, order="in_turn")
     >>> f"{weights.mean:.4f} {weights.root_mean_square:.4f}"
     '0.0040 0.0040'
-    >>> weights = sgd_stability(constants, [largest_step(constants)] * 1000, 1000)  # constant steps
-    >>> f"{weights.mean:.4f} {weights.root_mean_square:.4f}"
-    '0.0040 0.1033'
     """
     if diameter is None:
         limit = 2 / constants.smoothness if constants.smoothness else math.inf
@@ -475,9 +466,8 @@ def logistic_sgd(
 ) -> NDArray[np.float64]:
     """Return the weights of a logistic regression after one gradient step for each given example.
 
-    This is the simplest learner to which `sgd_stability` with `logistic_constants` applies: it starts from
-    zero weights, without an intercept, with steps that do not depend on the data, and returns the last
-    weights.
+    The simplest learner of `sgd_stability` with `logistic_constants`: from zero weights, without an
+    intercept, with public steps, to the last weights.
 
     Parameters
     ----------
