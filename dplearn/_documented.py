@@ -74,6 +74,8 @@ class Shared:
     groups : array-like of shape (n_samples,), optional
         Private. The group of each row, such as the person that it belongs to: texts or integers. The
         guarantee then protects all rows of a group together, and the set of groups is public.
+    input_features : sequence of str, optional
+        Names of the input's columns.
     **fit_parameters : None
         Not supported: a `sample_weight` other than None is refused.
 
@@ -87,6 +89,10 @@ class Shared:
         In the order of `classes_`.
     decision_function : ndarray of float64 of shape (n_samples,), or (n_samples, n_classes) of more than two
         Margins, in the order of `classes_`.
+    transform : ndarray of float64 of shape (n_samples, n_features)
+        Finite: overflows are replaced with the largest finite float.
+    inverse_transform : ndarray of float64 of shape (n_samples, n_features)
+        Rows in the space of the input.
 
     Attributes
     ----------
@@ -184,7 +190,8 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     for a class, and errors, for a function that is charged. An own entry may leave out its type, or its text,
     or begin its text with ... for the words of the others; names alone, such as `noise_, domain_`, stand for
     their entries. Public methods of a class get parameters in the same way, if all of them are described, and
-    predictions their results; examples with a seed say so. A function of epsilon names unknown parameters.
+    predictions their results; what else a function returns is of its annotated class. Examples with a seed
+    say so. A function of epsilon names unknown parameters.
     """
 
     def completed(thing: _Thing) -> _Thing:
@@ -235,7 +242,9 @@ def _complete(thing: Any, others: tuple[Any, ...]) -> None:
             found = {each: (known | mine)[each] for each in takes}
         own[name] = _joined(found)
     if isfunction(thing) and "Returns" not in own:
-        own["Returns"] = _shared("Returns").get(thing.__name__, "").partition(" : ")[2]
+        kind = signature(thing).return_annotation
+        returned = _shared("Returns").get(thing.__name__, "").partition(" : ")[2]
+        own["Returns"] = returned or (kind.__name__ if isclass(kind) and kind is not Parameter.empty else "")
     if "random_state=" in (example := own.get("Examples", "")) and _SEEDED not in example:
         own["Examples"] = f"{_SEEDED}\n\n{example}"
     ordered = {heading: own[heading] for heading in (*_FIRST, *own) if own.get(heading)}

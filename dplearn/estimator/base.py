@@ -158,13 +158,12 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
             Number of records of the planned fit.
         alpha : number, optional
             The wanted accuracy, in (0, 1): the least epsilon is returned for which the plan's `n_needed` for
-            this alpha, or its `n_needed_agnostic` if it states both, is at most `n_samples`; for a plan
-            without an alpha, the least one for which its `tolerance` or `deviation` is at most alpha. If
-            alpha and advantage are both None: the least one for which this number as the plan states it is
-            at most `n_samples`.
+            this alpha, or its `n_needed_agnostic` if it states both, is at most `n_samples`; without an
+            alpha, its `tolerance` or `deviation` at most alpha. With neither alpha nor advantage: `n_needed`
+            as stated.
         advantage : number, optional
-            The wanted bound on the true minus the false positive rate of an attacker on one record, in
-            (0, 1): the greatest epsilon is returned for which that of the plan is at most this.
+            The wanted bound on the true minus the false positive rate of an attacker on one record, in (0,
+            1): the greatest epsilon is returned for which that of the plan is at most this.
         **public : object
             Further arguments of `plan`, such as `n_features`.
 

@@ -67,17 +67,11 @@ def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
 
     Notes
     -----
-    **Privacy.** The guarantee of the learner's parameters. A learner with `trust_model="local"` learns
-    nothing: its schema is public. Proof: the schema and the inner fit are composed, as
-    `dplearn.releases.schema_fits` describes.
+    **Privacy.** The guarantee of the learner's parameters: `dplearn.releases.schema_fits` composes the schema
+    and the inner fit. With `trust_model="local"` nothing is learned: the schema is public.
 
     **Assumes.** A learner that accepts a table with `LearnedSchemaPlan.narrowest`, and the plans of
     `LearnedSchemaPlan.widest` and `unranged`, accepts the table with every schema that can be released.
-
-    **Accuracy.** That of the learner with the rest of the budget and the released schema.
-
-    **Source.** Composition is by Dwork, Kenthapadi, McSherry, Mironov and Naor (2006), and by Bun and Steinke
-    (2016), Lemma 1.7 and Proposition 1.3; the division is ours.
     """
 
     def decorated(kind: Any) -> Any:

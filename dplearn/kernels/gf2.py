@@ -2,12 +2,6 @@
 
 All functions take 0/1 arrays, or a `BitMatrix` of the same bits in an eighth of the bytes.
 
->>> A = pack(np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]]))  # the third row is the sum of the others
->>> rank(A), nullspace(A).toarray().tolist(), solve(A, [1, 0, 1]).tolist(), solve(A, [1, 0, 0])
-(2, [[1, 1, 1]], [1, 0, 0], None)
->>> [uniform_solution(A, [1, 0, 1], [0, 0, coin]).tolist() for coin in (0, 1)]
-[[1, 0, 0], [0, 1, 1]]
-
 A growing system is eliminated 64 columns a step. A step finds the pivots in one word of the remaining rows,
 and stores one row for each, reduced in that word and 0 in all words before. Sums of these rows are added to
 all other rows until these are 0 in the pivots' columns. Most rows of a tall system are only verified.
@@ -21,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count
 from dplearn.kernels.gf2_matrices import (
     ALL,
@@ -61,11 +56,37 @@ COPIED = 1 << 21  # words in a block of eliminated rows, unless n_columns + 64 r
 
 
 class Elimination:
-    """A system of equations over GF(2) in `n_columns` unknowns, to which equations are added; `consistent`:
-    there is a solution for each of `n_sides` right-hand sides (None: one, and solutions of shape
-    (n_columns,)). Of rows that are added together, n_columns + 64, spread over all, are eliminated first. If
-    the rank is then full, the others are only verified; if it is almost full, only those with a nonzero
-    product with the null space are eliminated; otherwise all are. The results do not depend on this choice.
+    """A system of linear equations over GF(2) to which equations are added.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of unknowns, at least 0.
+    n_sides : int, optional
+        The number of right-hand sides, which share the left sides; solutions then have shape
+        (n_columns, n_sides). None means one right-hand side, and solutions of shape (n_columns,).
+
+    Attributes
+    ----------
+    consistent : bool
+        True if there is a solution for each right-hand side.
+
+    Notes
+    -----
+    Add rows together: n_columns + 64 of them, spread over all, are eliminated first. If the rank is then
+    full, the others are only verified; if it is almost full, only those with a nonzero product with the null
+    space are eliminated; otherwise all are. The results do not depend on this choice.
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import Elimination
+    >>> system = Elimination(2).add([[1, 0]], [1])
+    >>> system.rank, system.pivots.tolist(), system.solution(bits=[1, 1]).tolist()
+    (1, [0], [1, 1])
+    >>> system.add([[1, 0], [1, 1]], [1, 1]).solution().tolist()
+    [1, 0]
+    >>> system.add([[0, 0]], [1]).consistent
+    False
     """
 
     def __init__(self, n_columns: int, n_sides: int | None = None):
@@ -91,8 +112,19 @@ class Elimination:
         return self.consistent and self.rank == self.n_columns
 
     def add(self, A: Any, b: Any = None) -> "Elimination":
-        """Add equations of left sides `A` (n, n_columns) and right sides `b` (n,) or (n, n_sides), zeros for
-        None; return this object.
+        """Add equations.
+
+        Parameters
+        ----------
+        A : BitMatrix, or array-like of bits of shape (n, n_columns)
+            Left sides.
+        b : array-like of bits of shape (n,) or (n, n_sides), or BitMatrix, optional
+            Right sides, of the first shape if `n_sides` is None. None means zeros.
+
+        Returns
+        -------
+        Elimination
+            This object.
         """
         matrix = as_matrix(A)
         if matrix.n_columns != self.n_columns:
@@ -101,10 +133,23 @@ class Elimination:
         return self
 
     def solution(self, bits: Any = None) -> NDArray[np.uint8] | None:
-        """Return a solution as an array of bits, of shape (n_columns,) or (n_columns, n_sides), or None if
-        there is none. `bits` are the values of the unknowns in columns without pivot, None for zeros. These
-        columns depend only on the set of solutions, and for any values there is exactly one solution: with
-        independent, uniform bits each solution has the same probability.
+        """Return a solution of the system.
+
+        Parameters
+        ----------
+        bits : array-like of bits of shape (n_columns,) or (n_columns, n_sides), or BitMatrix, optional
+            The values of the unknowns in columns without pivot; the other bits are not used. None means
+            zeros.
+
+        Returns
+        -------
+        ndarray of uint8 of shape (n_columns,) or (n_columns, n_sides), or None
+            None if some right-hand side has no solution.
+
+        Notes
+        -----
+        The pivots' columns depend only on the set of solutions. For any values of the other unknowns there is
+        exactly one solution: with independent, uniform bits each has the same probability.
         """
         values = self._right("bits", bits, self.n_columns)
         if not self.consistent:
@@ -209,45 +254,148 @@ def _spread(length: int, size: int) -> Places:
 
 
 def rank(A: Any) -> int:
-    """Return the rank of a matrix of bits over GF(2)."""
+    """Return the rank of a matrix over GF(2).
+
+    Parameters
+    ----------
+    A : BitMatrix, or array-like of bits of shape (n, d)
+        Any matrix, possibly empty.
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import rank
+    >>> rank([[1, 1, 0], [0, 1, 1], [1, 0, 1]])  # the third row is the sum of the others
+    2
+    """
     return _eliminated(A).rank
 
 
 def rref(A: Any) -> tuple[Any, NDArray[np.intp]]:
-    """Return the reduced row echelon form of a matrix (n, d) over GF(2), without rows of zeros, in the form
-    of `A`, and the increasing columns of its pivots. All matrices with one row space have the same form.
+    """Return the reduced row echelon form of a matrix over GF(2), without rows of zeros.
+
+    Parameters
+    ----------
+    A : BitMatrix, or array-like of bits of shape (n, d)
+        Any matrix.
+
+    Returns
+    -------
+    form : ndarray of uint8, or BitMatrix if `A` is one, of shape (rank, d)
+        A basis of the row space, the same for all matrices with that row space.
+    pivots : ndarray of int of shape (rank,)
+        Increasing: the column of each row's first 1, in which all other rows are 0.
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import rref
+    >>> form, pivots = rref([[1, 1, 0], [0, 1, 1]])
+    >>> form.tolist(), pivots.tolist()
+    ([[1, 0, 1], [0, 1, 1]], [0, 1])
     """
     system = _eliminated(A)
     return _in_the_form_of(A, system.rref()), system.pivots
 
 
 def nullspace(A: Any) -> Any:
-    """Return a basis of the vectors x with A x = 0 over GF(2), as d - rank rows in the form of `A`; the same
-    for all matrices with the same row space.
+    """Return a basis of the vectors x with A x = 0 over GF(2).
+
+    Parameters
+    ----------
+    A : BitMatrix, or array-like of bits of shape (n, d)
+        Any matrix.
+
+    Returns
+    -------
+    ndarray of uint8, or BitMatrix if `A` is one, of shape (d - rank, d)
+        The basis vectors as rows, the same for all matrices with the same row space.
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import nullspace
+    >>> nullspace([[1, 1, 0], [0, 1, 1], [1, 0, 1]]).tolist()
+    [[1, 1, 1]]
     """
     return _in_the_form_of(A, _eliminated(A).nullspace())
 
 
 def solve(A: Any, b: Any) -> NDArray[np.uint8] | None:
-    """Return a solution of A x = b over GF(2), of shape (d,) or (d, k) as `b` has one side or k, with zeros
-    in the columns without pivot; None if one of the k systems has no solution.
+    """Return a solution of A x = b over GF(2), or None if there is none.
+
+    Parameters
+    ----------
+    A : BitMatrix, or array-like of bits of shape (n, d)
+        Any matrix.
+    b : BitMatrix, or array-like of bits of shape (n,) or (n, k)
+        One right-hand side, or k of them.
+
+    Returns
+    -------
+    ndarray of uint8 of shape (d,) or (d, k), or None
+        The solution with zeros in the columns without pivot. None if one of the k systems has no solution.
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import solve
+    >>> solve([[1, 1, 0], [0, 1, 1]], [1, 0]).tolist()
+    [1, 0, 0]
+    >>> solve([[1, 1, 0], [1, 1, 0]], [1, 0]) is None
+    True
     """
     return _eliminated(A, b).solution()
 
 
 def only_solution(A: Any, b: Any) -> NDArray[np.uint8] | None:
-    """Return the solution of A x = b over GF(2), of shape (d,) or (d, k), if each system has exactly one,
-    else None.
+    """Return the solution of A x = b over GF(2) if there is exactly one, else None.
+
+    Parameters
+    ----------
+    A : BitMatrix, or array-like of bits of shape (n, d)
+        Any matrix.
+    b : BitMatrix, or array-like of bits of shape (n,) or (n, k)
+        One right-hand side, or k.
+
+    Returns
+    -------
+    ndarray of uint8 of shape (d,) or (d, k), or None
+        None unless each of the k systems has exactly one solution.
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import only_solution
+    >>> only_solution([[1, 0], [1, 1]], [1, 1]).tolist()
+    [1, 0]
+    >>> only_solution([[1, 0]], [1]) is None  # there are two solutions
+    True
     """
     system = _eliminated(A, b)
     return system.solution() if system.unique else None
 
 
+@documented_by(only_solution)
 def uniform_solution(A: Any, b: Any, bits: Any) -> NDArray[np.uint8] | None:
-    """Return a uniformly random solution of A x = b over GF(2), of shape (d,) or (d, k), or None if a system
-    has none. The unknowns in the columns without pivot are the corresponding `bits`, of the same shape: the
-    caller's independent uniform bits, the only randomness. Each solution has the same probability, and the
-    solutions of k systems are independent.
+    """Return a uniformly random solution of A x = b over GF(2), or None if there is none.
+
+    Parameters
+    ----------
+    bits : BitMatrix, or array-like of bits of shape (d,) or (d, k)
+        Independent uniform bits, drawn by the caller, the only randomness of the result. Not all are used.
+
+    Returns
+    -------
+    ndarray of uint8 of shape (d,) or (d, k), or None
+        A function of the set of solutions and of `bits` only: each solution has the same probability, and the
+        solutions of the k systems are independent. None if one of the k systems has no solution.
+
+    Notes
+    -----
+    The unknowns in the columns without pivot are the corresponding `bits`; they determine the others.
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import uniform_solution
+    >>> A = [[1, 1, 0], [0, 1, 1]]
+    >>> [uniform_solution(A, [1, 0], [0, 0, coin]).tolist() for coin in (0, 1)]
+    [[1, 0, 0], [0, 1, 1]]
     """
     return _eliminated(A, b).solution(bits)
 

@@ -273,7 +273,23 @@ def pack(bits: Any) -> BitMatrix:
 
 
 def unpack(matrix: BitMatrix) -> NDArray[np.uint8]:
-    """Return a packed matrix as 0/1 integers of one byte each."""
+    """Return a packed matrix as 0/1 integers of one byte each.
+
+    Parameters
+    ----------
+    matrix : BitMatrix
+        A packed matrix of shape (n_rows, n_columns).
+
+    Returns
+    -------
+    ndarray of uint8 of shape (n_rows, n_columns)
+
+    Examples
+    --------
+    >>> from dplearn.kernels.gf2 import pack, unpack
+    >>> unpack(pack([[1, 0, 1], [0, 1, 1]])).tolist()
+    [[1, 0, 1], [0, 1, 1]]
+    """
     return matrix.unpack()
 
 

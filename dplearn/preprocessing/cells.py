@@ -62,15 +62,14 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         self.buckets = buckets
 
     def fit(self, X: Any, y: Any = None, **fit_parameters: Any) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Store the number and the names of the columns.
+        """Store the number and the names of the columns, of a table of any cells.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Any cells.
         y : ignored
         **fit_parameters : None
-            Not supported: a `sample_weight` other than None is refused, as by every private estimator.
+            Not supported: a `sample_weight` other than None is refused.
 
         Returns
         -------
@@ -87,7 +86,6 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Any cells.
 
         Returns
         -------

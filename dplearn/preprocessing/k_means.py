@@ -52,9 +52,9 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Cluster centres from noisy counts and sums, in few rounds.
 
     A first query releases the means and variances of columns, around which initial centres are placed. In
-    each round records are assigned to their nearest centre, and each centre moves to the noisy mean of its
-    records. A centre without clearly more records than noise moves next to that of most records. Columns are
-    not scaled: put `PrivateStandardScaler` first where their units differ.
+    each round records are assigned to their nearest centre, which moves to their noisy mean. A centre without
+    clearly more records than noise moves next to that of most records. Scale columns first where units
+    differ.
 
     Parameters
     ----------
@@ -73,13 +73,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
 
     Notes
     -----
-    There are no `labels_`: the labels of the fitted records are a function of each record, and would be
-    published without protection. `predict` computes labels of rows, for a holder of these rows.
+    There are no `labels_`, which would be published without protection; `predict` computes labels of rows.
 
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
-    public. Proof: quantiles, if any, are released with a fifth of epsilon. Each query (`spread_query`, then
-    `cluster_query` for each round) is determined by earlier answers, and the oracle calibrates its noise to
-    its share of the rest. Initial centres are drawn from a public stream.
+    public. Proof: quantiles, if any, take a fifth of epsilon. Each query (`spread_query`, then
+    `cluster_query` for each round) is determined by earlier answers, with noise for its share of the rest.
 
     **Accuracy.** `plan(n_samples, n_features=...)`: the deviation is that of the noise of a cluster's share
     of the records in one round. No bound on the distance to the best centres is known.
@@ -134,10 +132,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def transform(self, X: Any) -> Numbers:
         """Return the distance of each row to each centre.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
         Returns
         -------
         ndarray of float64 of shape (n_samples, n_clusters)
@@ -158,21 +152,16 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; costs no privacy.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
         Returns
         -------
         ndarray of int32 of shape (n_samples,)
-            Row numbers of `cluster_centers_`. They depend on each row alone.
+            Row numbers of `cluster_centers_`.
         """
         return np.asarray(self.transform(X).argmin(axis=1), dtype=np.int32)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Return minus the sum of squared distances of rows to their nearest centres.
-
-        It is a function of these rows, and has no privacy for them.
+        """Return minus the sum of squared distances of rows to their nearest centres, not private for these
+        rows.
 
         Parameters
         ----------

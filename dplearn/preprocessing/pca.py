@@ -41,21 +41,16 @@ _MOST_COLUMNS = 1 << 11
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Principal components from the noisy second moments of rows, released once.
 
-    The means and variances of columns are released first. Rows are measured from these means, and shortened
-    to a multiple of the released spread. Columns are not scaled: put `PrivateStandardScaler` first where
-    their units differ.
+    Means and variances of columns are released first. Rows are measured from these means, and shortened to a
+    multiple of the released spread. Scale columns first where units differ.
 
     Parameters
     ----------
     n_components : int or float, optional
         The number of components, at most that of the columns; a float in (0, 1): the least number that
         explains this share of the released variance; None: all.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        The noise is proportional to the square of the diagonal of the columns' ranges: declare bounds where
-        they are known, for example `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of
-        epsilon releases two quantiles of the column first, and numbers far beyond them are clipped. Columns
-        of a data frame that a Schema does not name are dropped.
+    domain
+        ... The noise is proportional to the square of the diagonal of the columns' ranges.
 
     Attributes
     ----------
@@ -84,18 +79,17 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
-    public. Proof: quantiles, if any, are released with a fifth of epsilon. Given them, two queries remain
-    (`spread_query`, and then `moments_query`), whose noise is calibrated to shares of the rest. All else is
-    post-processing.
+    public. Proof: quantiles, if any, take a fifth of epsilon; two queries (`spread_query`, then
+    `moments_query`) have noise for shares of the rest. All else is post-processing.
 
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are those of a mean product of two columns, in
     units of the square of the greatest norm to which rows are shortened, which is released. Noise of
-    deviation s in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by
-    s^2 d / v.
+    deviation s in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by s^2
+    d / v.
 
-    **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise. The weights, and the
-    means released together, are ours. The eigenvalues without noise: Baik, Ben Arous and Peche (2005);
-    Peche (2006).
+    **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise; the weights, and the
+    means released together, are ours. Eigenvalues without noise: Baik, Ben Arous and Peche (2005); Peche
+    (2006).
 
     Examples
     --------
@@ -145,10 +139,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def transform(self, X: Any) -> Numbers:
         """Return the coordinates of rows along the components, measured from the mean.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
         Returns
         -------
         ndarray of float64 of shape (n_samples, n_components)
@@ -162,17 +152,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         return finite((centred / largest) @ self.components_.T * largest)
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Return the rows with the given coordinates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Transformed rows.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-        """
+        """Return the rows with the given coordinates."""
         rows = self._transformed(X, getattr(self, "n_components_", 0))
         largest = np.abs(rows).max(axis=1, keepdims=True, initial=1.0)
         return finite(finite((rows / largest) @ self.components_ * largest) + self.mean_)

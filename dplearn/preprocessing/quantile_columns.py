@@ -283,17 +283,13 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     data_low_, data_high_ : ndarray of float64 of shape (n_features,)
         Released. The lower and the upper end of each column. Those of a search are at most and at least 0.
 
-    See Also
-    --------
-    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
-
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
     The method of a column depends on public numbers only. A search is two of `first_reaching`.
 
-    **Accuracy.** The rank errors of quantiles are `quantile_errors` at epsilon / n_features; those of a
-    search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
+    **Accuracy.** The rank errors of quantiles are `dplearn.theory.quantile_errors` at epsilon / n_features;
+    those of a search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
 
     **Source.** As for `dplearn.releases.quantiles`; Durfee (2023) for the search.
 
@@ -335,17 +331,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         self.data_low_, self.data_high_ = released
 
     def transform(self, X: Any) -> Numbers:
-        """Clip and scale.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-            Within `feature_range`.
-        """
+        """Clip, and scale to `feature_range`."""
         low, high = (float(end) for end in check_pair("feature_range", self.feature_range))
 
         def of(rows: Numbers) -> Numbers:
@@ -356,17 +342,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         return in_blocks(of, numbers, numbers.shape[1])
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Map numbers within `feature_range` back to numbers between the quantiles.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Transformed rows.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-        """
+        """Map numbers within `feature_range` back to numbers between the quantiles."""
         low, high = (np.array(float(end)) for end in check_pair("feature_range", self.feature_range))
         share = placed(self._transformed(X, self._n_columns), low, high)
         return (1 - share) * self.data_low_ + share * self.data_high_
@@ -514,18 +490,12 @@ class PrivateRobustScaler(QuantilesOfColumns):
     scale_ : ndarray of float64 of shape (n_features,), or None
         Released. The distances between the quantiles, with 1 in place of 0; None without scaling.
 
-    See Also
-    --------
-    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
-
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
-    `plan(n_samples, n_features=...)`.
-
-    **Source.** As for `dplearn.releases.quantiles`.
+    **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
+    of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
 
     Examples
     --------
@@ -561,32 +531,12 @@ class PrivateRobustScaler(QuantilesOfColumns):
             self.scale_ = np.where(distance > 0, distance, 1.0)
 
     def transform(self, X: Any) -> Numbers:
-        """Subtract the centre and divide by the scale.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-            Finite: overflows are replaced with the largest finite float.
-        """
+        """Subtract the centre and divide by the scale."""
         # With few records the quantiles may have any magnitude, so results may overflow.
         return scaled(self._numbers(X), self.center_, self.scale_)
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Multiply by the scale and add the centre.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Transformed rows.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-        """
+        """Multiply by the scale and add the centre."""
         return unscaled(self._transformed(X, self._n_columns), self.center_, self.scale_)
 
 
@@ -614,18 +564,12 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         Released. The boundaries between bins, ascending; a number at a cut is in the bin above it. A bin
         between equal cuts is empty.
 
-    See Also
-    --------
-    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
-
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
-    `plan(n_samples, n_features=...)`.
-
-    **Source.** As for `dplearn.releases.quantiles`.
+    **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
+    of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
 
     Examples
     --------
@@ -663,10 +607,6 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     def transform(self, X: Any) -> Any:
         """Return the bin of each number.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
         Returns
         -------
         ndarray of float64, or CSR matrix
@@ -690,10 +630,6 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         ----------
         X : array-like or sparse matrix
             The result of `transform`.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
         """
         check_is_fitted(self)
         d = self._n_columns
@@ -706,13 +642,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         return middles[bins, np.arange(d)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns; for one-hot encodings followed by `_` and the bin's number.
-
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            Names of the input's columns.
-        """
+        """Return the names of the columns; for one-hot encodings followed by `_` and the bin's number."""
         check_is_fitted(self)
         names = super().get_feature_names_out(input_features)
         if self.encode == "ordinal":
@@ -741,18 +671,12 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     references_ : ndarray of float64 of shape (n_quantiles,)
         Public. The fractions of the quantiles.
 
-    See Also
-    --------
-    dplearn.theory.quantile_errors : Bounds on the rank errors of quantiles.
-
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
 
-    **Accuracy.** The rank errors are `quantile_errors` at epsilon / n_features; see the result of
-    `plan(n_samples, n_features=...)`.
-
-    **Source.** As for `dplearn.releases.quantiles`.
+    **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
+    of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
 
     Examples
     --------
@@ -781,16 +705,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         self.references_ = np.array([float(each) for each in self._fractions()])
 
     def transform(self, X: Any) -> Numbers:
-        """Map each number to its estimated cumulative probability, or to the normal quantile of that.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-        """
+        """Map each number to its estimated cumulative probability, or to the normal quantile of that."""
         numbers = self._numbers(X)
         for place, points in enumerate(self.quantiles_.T):
             column = numbers[:, place].copy()
@@ -803,17 +718,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
             return np.asarray(special.ndtri(numbers), dtype=np.float64)
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Return the approximate preimages of transformed numbers.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Transformed rows.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-        """
+        """Return the approximate preimages of transformed numbers."""
         shares = self._transformed(X, self._n_columns)
         if self.output_distribution == "normal":
             with special.errstate(**_QUIET):

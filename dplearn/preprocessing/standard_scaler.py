@@ -58,9 +58,8 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     calls_ : Calls
         Released. The noisy means of numbers and of squares among the records of all calls so far, which
         `partial_fit` continues.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions; of all calls together, if each has records of
-        its own.
+    guarantee_
+        ... Of all calls together, if each has records of its own.
 
     See Also
     --------
@@ -69,10 +68,9 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
-    public. Proof: quantiles, if any, are released with a fifth of epsilon, see `dplearn.releases.quantiles`.
-    Given them, one query remains (`scaler_query`), whose noise is calibrated to the rest; the costs add up.
-    Calls of `partial_fit` compose in parallel, see `dplearn.estimator.incremental.in_parallel`; the ledger
-    adds them up.
+    public. Proof: quantiles, if any, take a fifth of epsilon, and one query (`scaler_query`) has noise for
+    the rest. Calls of `partial_fit` compose in parallel, see `dplearn.estimator.incremental.in_parallel`; the
+    ledger adds them up.
 
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are in units of half of the width of a
     column's range. With probability at least 1 - beta the noise of no mean, and of no mean of squares, is
@@ -105,10 +103,9 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     def partial_fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Add new records to the fit, and release the means and variances of the records of all calls so far.
 
-        Each call is charged to the ledger. `guarantee_` is that of all calls together, if each has records of
-        its own. The noise of all calls adds up: one fit of all records is more accurate. Of columns without
-        bounds, the first call releases ranges, which later calls use. `epsilon` and `delta` may be set anew
-        between calls; `fit` forgets earlier calls.
+        Each call is charged to the ledger. The noise of all calls adds up: one fit of all records is more
+        accurate. Of columns without bounds, the first call releases ranges, which later calls use. `epsilon`
+        and `delta` may be set anew between calls; `fit` forgets earlier calls.
 
         Parameters
         ----------
@@ -125,13 +122,9 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain; nothing is spent.
-        ValueError
-            If a parameter or the columns differ from those of earlier calls; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
-            spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain, a parameter or the columns differ from those of earlier
+            calls, or an argument is not as described; nothing is spent.
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent.
         """
@@ -163,31 +156,11 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         self.guarantee_ = self.calls_.guarantee
 
     def transform(self, X: Any) -> Numbers:
-        """Subtract the mean and divide by the standard deviation.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-            Finite: overflows are replaced with the largest finite float.
-        """
+        """Subtract the mean and divide by the standard deviation."""
         return scaled(self._numbers(X), self.mean_ if self.with_mean else None, self.scale_)
 
     def inverse_transform(self, X: Any) -> Numbers:
-        """Multiply by the standard deviation and add the mean.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Transformed rows.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_features)
-        """
+        """Multiply by the standard deviation and add the mean."""
         numbers = self._transformed(X, self._n_columns)
         return unscaled(numbers, self.mean_ if self.with_mean else None, self.scale_)
 

@@ -72,17 +72,12 @@ class CDFRelease(Released):
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.domains import IntegerRange
     >>> from dplearn.releases.cdf import cdf
     >>> ages = [20] * 3000 + [40] * 5000 + [41] * 2000
     >>> found = cdf(ages, epsilon=1, domain=IntegerRange(0, 120), random_state=0)
     >>> found.cdf([19, 40]).round(2).tolist(), found.ppf([0.25, 0.5, 0.9]).tolist()
     ([0.0, 0.8], [20, 40, 41])
-    >>> low, high = found.band(beta=0.05).at(40)
-    >>> print(f"{low:.2f} to {high:.2f}")
-    0.78 to 0.82
     """
 
     knots: NDArray[Any]
@@ -131,9 +126,8 @@ class CDFRelease(Released):
     def ppf(self, q: Any) -> Any:
         """Return the quantile function: the least value x of the domain with cdf(x) >= q.
 
-        In a domain of floats, which reaches far beyond any data, the quantiles beyond the last knots that
-        are known to lie among the records are these knots: those whose fractions of records below and above
-        exceed their noise, each with probability .95. So are the records of `rvs`.
+        In a domain of floats, the quantiles beyond the last knots that are known to lie among the records,
+        each with probability .95, are these knots. So are the records of `rvs`.
 
         Parameters
         ----------
@@ -386,15 +380,10 @@ def cdf(
         Otherwise the guarantee has delta 0.
     method : {"tree", "blocks"}, default="tree"
         "tree": noisy counts of nested intervals, finer where there are many records. "blocks": an interior
-        point of each of many blocks of the sorted records; the lengths of the blocks are noisy. "blocks"
-        needs some thousands of records, and its error hardly grows with the size of the domain.
+        point of each of many blocks of the sorted records, of noisy lengths; it needs some thousands of
+        records, and its error hardly grows with the size of the domain.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
-
-    Returns
-    -------
-    CDFRelease
-        The distribution function, its plan and its guarantee.
 
     Raises
     ------
@@ -405,8 +394,8 @@ def cdf(
     Warns
     -----
     UserWarning
-        If the error bound of "tree" is 1/2 or more: then it gives no guarantee for the median. In a domain of
-        floats also if more than a hundredth of the records at each end are lost in the noise.
+        If the error bound of "tree" is 1/2 or more, or, in a domain of floats, if more than a hundredth of
+        the records at each end are lost in the noise.
 
     Notes
     -----
@@ -424,16 +413,12 @@ def cdf(
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import numpy as np
     >>> from dplearn.releases import cdf
     >>> incomes = np.random.default_rng(0).lognormal(10, 0.5, 100_000)
     >>> found = cdf(incomes, epsilon=1, random_state=0)  # bounds are not needed
     >>> found.ppf([0.1, 0.5, 0.9]).round(-2).tolist()
     [11700.0, 22000.0, 41900.0]
-    >>> print(f"{found.cdf(30_000):.2f}")
-    0.73
     """
     return CDF(epsilon, delta, method, domain, random_state).run_on(values, None, ledger, groups)
 
@@ -458,12 +443,6 @@ def cdf_plan(
         BlockPlan; `error`, at most 1: with probability at least 1 - beta, the greatest difference between the
         released function and that of the records; and `n_needed`, the number of records from which on that is
         at most alpha, or None: "blocks" may fail with probability 1/1000 for every number.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described, or there are too few records for "blocks"; the message gives the
-        number needed.
 
     Examples
     --------

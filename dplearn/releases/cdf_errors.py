@@ -72,13 +72,13 @@ class TreePlan(Plan):
         Notes
         -----
         Suppose that all nodes are split; the estimate at a knot depends on its ancestors only. On each level
-        above the knot the error is a sum of a_i Z_i over the children of one node. With k of its m children
-        before the knot, a_i is 1 - k / m for the first k children and -k / m for the others, and on deeper
-        levels a mean of two such values; so the sum of a_i ** 2 is at most k (m - k) / m, at most
-        `fan_out` / 4. The logarithm of E[exp(t Z)] is a convex function of t ** 2 that is 0 at 0 (discrete
-        Laplace), or at most sigma2 t ** 2 / 2 (discrete Gaussian): so that of the whole sum is at most
-        levels * fan_out / 4 times that of one Z at t. The result is Chernoff's bound with a union bound over
-        both signs and the at most fan_out ** level knots of each level, with beta / depth for each level.
+        above the knot the error is a sum of a_i Z_i over the m children of one node: with k before the knot,
+        a_i is 1 - k / m for these and -k / m for the others, and on deeper levels a mean of two such values;
+        so the sum of a_i ** 2 is at most k (m - k) / m <= `fan_out` / 4. The logarithm of E[exp(t Z)] is a
+        convex function of t ** 2 that is 0 at 0 (discrete Laplace), or at most sigma2 t ** 2 / 2 (discrete
+        Gaussian): that of the whole sum is at most levels * fan_out / 4 times that of one Z. The result is
+        Chernoff's bound with a union bound over both signs and the at most fan_out ** level knots of each
+        level, with beta / depth for each.
         """
         beta = float(check_number("beta", beta, above=0, below=1))
         return self._radius(levels, math.log(self.fan_out), math.log(2 * max(self.depth, 1) / beta))
@@ -112,11 +112,10 @@ class TreePlan(Plan):
         Notes
         -----
         Half of beta is used for the knots; isotonic regression does not increase their greatest error.
-        Between two neighbouring knots both functions increase from one knot to the other, so their difference
-        is at most the error at the knots plus the number of records between the knots. A node that is not
-        split, with more than one code and at least one record, has a noisy count below the threshold, so its
-        count exceeds the threshold - 1 only by the magnitude of negative noise: the other half of beta is
-        used for the noise of the at most n nonempty nodes of each level.
+        Between two knots the difference is at most the error at the knots plus the number of records between
+        them. A node of records that is not split has a noisy count below the threshold, so its count exceeds
+        the threshold - 1 only by negative noise: the other half of beta is for that of the at most n nonempty
+        nodes of each level.
         """
         n = check_count("n", n, low=1)
         half = float(check_number("beta", beta, above=0, below=1)) / 2
@@ -142,8 +141,7 @@ class TreePlan(Plan):
     def n_inside(self) -> int:
         """Return the number of records from which on one knot has an error below n / 2, with probability .95.
 
-        With fewer records, a knot below all data may have an estimate of one half: then the median may be any
-        value of the domain.
+        With fewer records, the median may be any value of the domain.
         """
         return math.floor(2 * float(self.radius_of_one(self.depth))) + 1
 
@@ -199,14 +197,10 @@ def tree_plan(size: int, privacy: ApproxDP) -> TreePlan:
 
     Notes
     -----
-    With noise of variance v, the error within a node of m children at its k-th knot has variance
-    k (m - k) / m * v, with mean (m * m - 1) / (6 m) * v over the m knots. A path has `depth` such nodes; v is
-    proportional to the square of `depth` for Laplace noise, and to `depth` for Gaussian noise. In a large
-    domain 16 (Laplace) and 8 (Gaussian) children are best.
-
-    The threshold is such that noise splits an empty node with probability at most 1 / (64 `fan_out`), so that
-    an empty node has on average at most 1/63 split descendants; the threshold also prevents splits of nodes
-    with fewer records than the noise.
+    With noise of variance v, the error within a node of m children at its k-th knot has variance k (m - k) /
+    m * v, with mean (m * m - 1) / (6 m) * v. A path has `depth` such nodes; v is proportional to the square
+    of `depth` for Laplace noise, and to `depth` for Gaussian noise. Noise splits an empty node with
+    probability at most 1 / (64 `fan_out`), so that it has on average at most 1/63 split descendants.
 
     Examples
     --------
@@ -215,10 +209,8 @@ def tree_plan(size: int, privacy: ApproxDP) -> TreePlan:
     >>> plan = tree_plan(2**32, ApproxDP(1))
     >>> plan.fan_out, plan.depth, plan.threshold
     (16, 8, 101)
-    >>> f"{plan.error(100_000, beta=0.05):.4f}"
-    '0.0151'
-    >>> plan.sample_size(alpha=0.01, beta=0.05)
-    152060
+    >>> f"{plan.error(100_000, beta=0.05):.4f}", plan.sample_size(alpha=0.01, beta=0.05)
+    ('0.0151', 152060)
     """
     check_count("size", size, low=1)
     choices = _noises(privacy)
@@ -368,9 +360,8 @@ class BlockPlan(Plan):
 
         Notes
         -----
-        The error of an end is a sum of noises, unless one of the three events in `block_plan` occurs, each of
-        which has probability at most 1/3000. Doob's inequality bounds the sums with the rest of beta, once
-        for each side and sign.
+        The error of an end is a sum of noises, unless one of the three events in `block_plan` occurs, with
+        probability at most 1/3000 each. Doob's inequality bounds the sums, once for each side and sign.
         """
         beta = float(check_number("beta", beta, above=0, below=1))
         rest = beta - float(_FAILURE)
@@ -405,9 +396,9 @@ class BlockPlan(Plan):
         -----
         Let s be the spacing and w the radius. For x between the points of two neighbouring left blocks, l and
         l + 1, at least (l - 1) s + 1 - w and at most (l + 1) s - 1 + w records are at most x; the released
-        function increases there from (l - 1/2) s or more to (l + 1/2) s or less. So its error is less than
-        3 s / 2 + w. Between the left and the right blocks the bound is greater by the number of records in no
-        block, which is n - (left + right) s before noise.
+        function increases there from (l - 1/2) s or more to (l + 1/2) s or less: its error is less than 3 s /
+        2 + w. Between the left and the right blocks the bound is greater by the number of records in no
+        block.
         """
         n = check_count("n", n, low=1)
         off = float(self.radius(1, beta))
@@ -448,10 +439,6 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     n_samples : int
         Number of records.
 
-    Returns
-    -------
-    BlockPlan
-
     Raises
     ------
     ValueError
@@ -459,24 +446,19 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
 
     Notes
     -----
-    Each of these three events has probability at most 1/3000. (1) Some block has fewer than m records: then
-    its noise is at most -t, where the spacing is at least m + t - 1. (2) The point of some block of m or more
-    records is not an interior point of the block. (3) Left and right blocks overlap: then the sum of all
-    noise exceeds the number of records between them before noise.
-
-    The division of epsilon between noise and points is optimised under the approximation that the number of
-    records needed for a point is inversely proportional to its epsilon; the number of blocks and their
-    spacing are then computed exactly.
+    Each of these three events has probability at most 1/3000. (1) Some block has fewer than m records: its
+    noise is at most -t, where the spacing is at least m + t - 1. (2) The point of some block of m or more
+    records is not an interior point. (3) Left and right blocks overlap: the sum of all noise exceeds the
+    number of records between them. Epsilon is divided as if a point needed records in inverse proportion to
+    its epsilon.
 
     Examples
     --------
     >>> from dplearn.privacy import ApproxDP
     >>> from dplearn.theory import block_plan
     >>> plan = block_plan(2**64, ApproxDP(1), 100_000)
-    >>> plan.left, plan.right, plan.spacing
-    (63, 63, 790)
-    >>> f"{plan.error(100_000, beta=0.05):.4f}"
-    '0.0183'
+    >>> plan.left, plan.right, plan.spacing, f"{plan.error(100_000, beta=0.05):.4f}"
+    (63, 63, 790, '0.0183')
     """
     size, n = check_count("size", size, low=1), check_count("n_samples", n_samples, low=1)
     privacy = ApproxDP(epsilon_of(privacy), privacy.delta)

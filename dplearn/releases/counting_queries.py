@@ -66,8 +66,8 @@ class ReleasedShares(Released, ResultTable):
     shares : ndarray of float64 of shape (domain.size,)
         Released. A share of each value; at least 0, with the sum 1.
     answers : ndarray of float64 of shape (n_queries,)
-        Released. The answers to the queries, as shares of the records: `queries @ shares`. Another query may
-        be answered in the same way, but only those that were given are near to the records.
+        Released. The answers to the queries, as shares of the records: `queries @ shares`. Only answers to
+        the given queries are near to the records.
     plan : ReleasePlan
         Public. The plan of the release.
     """
@@ -133,8 +133,7 @@ def small_database(
     -----
     **Privacy.** (epsilon, 0) for one replaced record, or group: one exponential mechanism over all databases
     of `n_rows` rows. A replaced record moves the number c of records that a query counts by at most 1, so n
-    times the count of a database less n_rows times c by at most n_rows, and the greatest magnitude of this
-    over all queries too.
+    times the count of a database less n_rows times c by at most n_rows.
 
     **Assumes.** The number of records is public, and values are in the domain.
 
@@ -146,10 +145,8 @@ def small_database(
     --------
     >>> from dplearn.domains import Categories
     >>> from dplearn.releases import small_database
-    >>> towns = ["north"] * 600 + ["south"] * 200 + ["west"] * 200
-    >>> found = small_database(
-    ...     towns, [[1, 0, 0], [1, 1, 0]], Categories(["north", "south", "west"]), n_rows=20, random_state=0
-    ... )
+    >>> towns, domain = [*"nnnsw"] * 200, Categories(["n", "s", "w"])
+    >>> found = small_database(towns, [[1, 0, 0], [1, 1, 0]], domain, n_rows=20, random_state=0)
     >>> found.answers.tolist()
     [0.6, 0.8]
     """
@@ -217,12 +214,7 @@ def multiplicative_weights(
         Probability with which the guarantee may fail, in [0, 1); 0 for Laplace noise and pure privacy.
     public_values : array-like of shape (n_public,), optional
         Public. Values like the private ones, not wrapped: the rounds start from nine tenths of their shares
-        and a tenth of equal ones. None: from equal shares. Values that are distributed otherwise cost
-        accuracy, not privacy.
-
-    Returns
-    -------
-    ReleasedShares
+        and a tenth of equal ones. None: from equal shares. They may cost accuracy, never privacy.
 
     Raises
     ------
@@ -241,18 +233,18 @@ def multiplicative_weights(
 
     Notes
     -----
-    **Privacy.** (epsilon, delta) for one replaced record, or group. A replaced record moves the count of each
-    query by at most 1. A round selects a query by its distance from the present shares, which are made of
-    what is released, and releases its noisy count: an exponential mechanism and a count, each with half of
-    the round's cost. With delta, their zero-concentrated costs add up; without, their epsilons.
+    **Privacy.** (epsilon, delta) for one replaced record, or group, which moves the count of each query by at
+    most 1. A round selects a query by its distance from the present shares, which are made of what is
+    released, and releases its noisy count: an exponential mechanism and a count, each with half of the
+    round's cost. With delta, their zero-concentrated costs add up; without, their epsilons.
 
     **Assumes.** The number of records is public, and values are in the domain.
 
     **Accuracy.** The `error` of `multiplicative_weights_plan`.
 
-    **Source.** Hardt and Rothblum (2010); Bun, Nissim and Stemmer (2016), Theorem 2.19. The rounds are those
-    of Hardt, Ligett and McSherry (2012), with a step eight times as long and its proof; the public start is
-    that of Liu et al. (2021).
+    **Source.** Hardt and Rothblum (2010); Bun, Nissim and Stemmer (2016), Theorem 2.19; the rounds of Hardt,
+    Ligett and McSherry (2012), with a step eight times as long and its proof; the public start of Liu et al.
+    (2021).
 
     Examples
     --------
@@ -295,15 +287,15 @@ def multiplicative_weights_plan(
     -----
     Proof. Let D be the shares of the records and w the present ones. An update by the noisy answer m of a
     query q multiplies the shares of its values by exp(4 (m - q(w))). By Hoeffding's lemma it lessens the
-    divergence of w from D by at least 2 (e**2 - L**2), with e the error of q before it and L that of m,
-    which is that of the noise and at most a standard deviation by which m is moved towards q(w): the
-    divergence falls by h (q(D) - q(w)) - h**2 / 8 for a step h. Let all T rounds have noise of at most L
-    and select queries whose errors are within s of the greatest; let a further update, which is not made,
-    select without error. All T + 1 updates raise the divergence by at most 2 T L**2 together, from at
-    most ln(1 / u), u the least share at the start. So over the shares before each of the last K = T // 2
-    + 1 updates, the mean square of e is at most ln(1 / u) / (2 K) + T L**2 / K. Their mean is released:
-    its greatest error is at most s plus the root of this. In between, earlier answers are taken again
-    only where they are more than 2 L off, so that their updates do not raise the divergence either.
+    divergence of w from D by at least 2 (e**2 - L**2), with e the error of q before it and L that of m:
+    noise, and at most a standard deviation by which m is moved towards q(w). (It falls by h (q(D) - q(w)) -
+    h**2 / 8 for a step h.) Let all T rounds have noise of at most L and select queries whose errors are
+    within s of the greatest; let a further update, which is not made, select without error. All T + 1 updates
+    raise the divergence by at most 2 T L**2 together, from at most ln(1 / u), u the least share at the start.
+    So over the shares before each of the last K = T // 2 + 1 updates, the mean square of e is at most ln(1 /
+    u) / (2 K) + T L**2 / K. Their mean is released: its greatest error is at most s plus the root of this.
+    Earlier answers are taken again only where they are more than 2 L off, so that their updates do not raise
+    the divergence either.
 
     Examples
     --------

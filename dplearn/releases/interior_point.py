@@ -81,24 +81,17 @@ def interior_point_sample_size(
     Returns
     -------
     int
-        With this number of records or more, the released code is an interior point with probability at least
-        1 - beta.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not as described.
+        From which on the released code is an interior point with probability at least 1 - beta.
 
     Notes
     -----
     "exponential" with "tight" is the least possible number. Proof: let r be the ratio of the selection, so
     that a code of depth q has weight r ** -q, and let v be the first value that n/2 or more records do not
-    exceed. Its depth is n/2 + u, u >= 0, the number of records at most v or that of records at least v; the
-    next value on that side, if there is one, has depth n/2 - u. Their weights add up to
-    r ** -(n/2) (r ** -u + r ** u), which is least for u = 0 (n even) or 1/2 (n odd), and at most
-    domain_size - 2 codes are outside the data, with weight 1 each. Two halves of the records at two
-    neighbouring codes attain both bounds. If there is no next value, all records are equal: one code has
-    weight r ** -n and all others weight 1. "paper": ``(4 / epsilon) ln(|X| / beta)``, from Proposition 3.5.
+    exceed. Its depth is n/2 + u, u >= 0, and the next value on that side, if there is one, has depth n/2 - u.
+    Their weights add up to r ** -(n/2) (r ** -u + r ** u), which is least for u = 0 (n even) or 1/2 (n odd),
+    and at most domain_size - 2 codes are outside the data, with weight 1 each. Two halves of the records at
+    two neighbouring codes attain both bounds. If all records are equal, one code has weight r ** -n and all
+    others weight 1. "paper": ``(4 / epsilon) ln(|X| / beta)``, from Proposition 3.5.
 
     "recursive": see `recursive_sizes`; "paper" is Theorem 3.4.
 
@@ -136,10 +129,8 @@ def interior_point_method(
     Examples
     --------
     >>> from dplearn.theory import interior_point_method
-    >>> interior_point_method(2**64, epsilon=1, delta=1e-6)
-    'exponential'
-    >>> interior_point_method(2**65536, epsilon=1, delta=1e-6)
-    'recursive'
+    >>> [interior_point_method(2**bits, epsilon=1, delta=1e-6) for bits in (64, 65536)]
+    ['exponential', 'recursive']
     """
     if not check_number("delta", delta, low=0, below=1):
         return "exponential"
@@ -166,15 +157,6 @@ def recursive_sizes(
         records. "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k unpaired records, threshold 3 k / 2, and
         the n of Theorem 3.4, with b = beta / (3 L), e = epsilon / (2 L), d = delta / (2 L) in each call,
         ``L = log*|X|``; epsilon at most 1. (The threshold of the choosing mechanism is exact in both.)
-
-    Returns
-    -------
-    RecursiveSizes
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not as described.
 
     Notes
     -----
@@ -390,11 +372,6 @@ def interior_point(
     constants : {"tight", "paper"}, default="tight"
         The constants for `n_needed` and the sizes of "recursive"; see `interior_point_sample_size`.
 
-    Returns
-    -------
-    InteriorPoint
-        The number, its plan and its guarantee.
-
     Warns
     -----
     UserWarning
@@ -537,25 +514,22 @@ def threshold_from_interior_point(
 
     Notes
     -----
-    The 2 m points are the m greatest examples with label 1, padded with copies of the value one step below
-    the domain; and the m least examples with label 0, each moved one step down, padded with copies of the
-    greatest code.
+    The 2 m points are the m greatest examples with label 1, padded with the value one step below the domain;
+    and the m least examples with label 0, each moved one step down, padded with the greatest code.
 
-    **Privacy.** That of `interior_point` for two replaced records, `ApproxDP.for_group(2)`. Proof: an example
-    that is replaced by one with the same label replaces at most one of that label's m points. An example that
-    is replaced by one with the other label is removed from one label and added to the other, which replaces
-    at most one point of each.
+    **Privacy.** That of `interior_point` for two replaced records, `ApproxDP.for_group(2)`. Proof: a replaced
+    example replaces at most one point of its label; of both, if its label changes.
 
     **Accuracy.** Suppose that some threshold t has no error. If k examples with label 1 are above a threshold
-    c < t, at most m - min(m, k) points are at most c: all points of examples with label 0, moved down, are at
-    least t and so above c. If k examples with label 0 are at most a threshold c > t, at most m - min(m, k)
-    points are at least c. At t there are m points on each side. So every interior point makes at most m - 1
-    errors, and a threshold with m - k points or more on each side, points at the threshold included, makes at
-    most k. `dplearn.theory.interior_point_examples` extends this to data without an error-free threshold.
+    c < t, at most m - min(m, k) points are at most c, since the points of label 0, moved down, are at least
+    t. If k examples with label 0 are at most a threshold c > t, at most m - min(m, k) points are at least c.
+    At t there are m points on each side. So every interior point makes at most m - 1 errors, and a threshold
+    with m - k points or more on each side, points at the threshold included, makes at most k.
+    `dplearn.theory.interior_point_examples` extends this to data without an error-free threshold.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1). There
-    no example is moved, and the lemma fails for ties: if two records with label 0 are at the greatest code
-    and m = 1, that code may be the interior point, and the threshold there is wrong on both.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1), which
+    fails for ties, as no example is moved: if two records with label 0 are at the greatest code and m = 1,
+    the threshold there is wrong on both.
 
     Examples
     --------

@@ -259,52 +259,40 @@ def learned_schema(
         A list has none either: its columns are categories unless declared, with a warning.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        categories are hashed, not listed.
+    delta
+        ... 0: categories are hashed, not listed.
     groups : array-like of shape (n,) or str, optional
-        Private. The group of each row, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all rows of a group together. One row of each group takes part, which is
-        chosen by public chance, and the set of groups is public. Of a table in parts: the name of the column
-        that holds them.
-
-    Returns
-    -------
-    LearnedSchema
-        The schema, the plan and the guarantee.
+        ... One row of each group takes part, chosen by public chance. Of a table in parts: the name of the
+        column that holds them.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, a column has a type that is neither of numbers, dates nor text,
-        such as durations, intervals or lists, a column of numbers has a type of text, or the columns have no
-        types and no declared kinds; nothing is spent.
+        If a column has a type that is neither of numbers, dates nor text, such as durations, intervals or
+        lists, a column of numbers has a type of text, or the columns have no types and no declared kinds;
+        nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
     UserWarning
-        If there are too few records for ranges, or for lists; the number of records is public. If kinds
-        are not declared, and X is a list. After the release, if a column has
-        neither a range nor a listed category.
+        If there are too few records for ranges, or for lists, or kinds are not declared for a list. After the
+        release, if a column has neither a range nor a listed category.
 
     Notes
     -----
-    **Privacy.** (epsilon, delta) for one replaced record. Proof: the two ends of the range of a column are
-    two selections by the exponential mechanism, whose ranks move by at most 1, so each is bounded range. The
-    lists of all columns are one release of `frequent_keys`, whose rho is that of all selections together. The
-    cost of the composition is computed; half of delta is the probability that `frequent_keys` fails. The
-    domains are post-processing of the selected ends and of the lists.
+    **Privacy.** (epsilon, delta) for one replaced record. Proof: the two ends of a range are two selections
+    by the exponential mechanism, whose ranks move by at most 1, so each is bounded range. The lists of all
+    columns are one release of `frequent_keys`, whose rho is that of all selections together; half of delta is
+    the probability that it fails. The domains are post-processing.
 
     **Assumes.** The entries of `guarantee.assumes`: types of columns are public. No cell is refused.
 
-    **Accuracy.** `learned_schema_plan` returns the error of the ends' ranks and the threshold of the lists,
-    without data. Numbers of magnitudes above 2**64, such as long identifiers, share a code, and so do those
-    below 2**-64.
+    **Accuracy.** `learned_schema_plan` returns the error of the ends' ranks and the threshold of the lists.
+    Numbers of magnitudes above 2**64, such as long identifiers, share a code, and so do those below 2**-64.
 
-    **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists. The
-    schema of both, whose cells are all accepted, is ours.
+    **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists.
 
     Examples
     --------
@@ -328,10 +316,6 @@ def learned_schema_plan(
     ----------
     columns : mapping of str to str, or sequence of str
         The kind of each column; required, since there is no table.
-
-    Returns
-    -------
-    LearnedSchemaPlan
 
     Examples
     --------

@@ -69,11 +69,10 @@ class SchemaFitPlan(Plan):
     schema : LearnedSchemaPlan
         The plan of the schema; its guarantee is that of the schema alone.
     rest : ApproxDP
-        The budget of the inner fit. If rho is divided, the epsilons of both parts add up to more than that of
-        `guarantee`, because rho adds up and epsilon is nearly proportional to its root.
+        The budget of the inner fit. If rho is divided, both epsilons add up to more than that of `guarantee`.
     inner : object
         The plan of the inner fit with the narrowest schema that can be released, for which its noise is
-        least. Its attributes are also those of this plan: `plan.resolution` is `plan.inner.resolution`.
+        least.
     """
 
     guarantee: ApproxDP
@@ -116,8 +115,7 @@ class SchemaFitPlan(Plan):
     def n_needed(self) -> int | None:
         """The greater of the numbers of records that the schema and the inner fit need; None if unknown.
 
-        The schema needs `schema.n_needed`, the number that its warnings name. The inner fit needs
-        `inner.n_needed`, of which the documentation of its plan states the criterion.
+        The inner fit needs `inner.n_needed`, of which the documentation of its plan states the criterion.
         """
         # A search has no such number.
         inner: int | None = getattr(self.inner, "n_needed", self.schema.n_needed)

@@ -72,15 +72,14 @@ class StableCounts(Released, ResultTable):
         beta : float, default=0.05
             Probability that the bound fails, in (0, 1).
         n_keys : int, default=1
-            Number of keys, chosen independently of the release, for which the bound holds together. With the
-            number of records it holds for all keys.
+            Number of keys, chosen independently of the release (or of all records), for which the bound
+            holds.
 
         Returns
         -------
         int
-            The least t such that with probability at least 1 - beta the noise of all these counts is at most
-            t in magnitude: then a released count has an error of at most t, and a key that is not released
-            has a count below the plan's `threshold` + t.
+            With probability at least 1 - beta the noise of all these counts is at most this in magnitude; a
+            key that is not released has a count below the plan's `threshold` plus this.
         """
         return _error(self.guarantee, beta, n_keys)
 
@@ -107,13 +106,7 @@ def stable_counts(
     epsilon : float, default=1.0
         Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float
-        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples. A key of
-        a single record is released with probability at most delta.
-
-    Returns
-    -------
-    StableCounts
-        The keys, their noisy counts, the plan and the guarantee.
+        ... A key of a single record is released with probability at most delta.
 
     Raises
     ------
@@ -123,8 +116,7 @@ def stable_counts(
     Warns
     -----
     UserWarning
-        If there are so few records that no key can be released, where their number is public: for
-        neighbors="replace_one".
+        If there are so few records that no key can be released, for neighbors="replace_one".
 
     Notes
     -----
@@ -170,11 +162,9 @@ def stable_counts_plan(
 
     Returns
     -------
-    ReleasePlan
         With the guarantee, n_samples (None if it is private), beta and n_keys; `threshold`, the least noisy
-        count that is released; `error`, which with probability at least 1 - beta the noise of n_keys counts
-        does not exceed in magnitude; and `n_needed`: n_keys keys with at least this many records each are all
-        released with probability at least 1 - beta.
+        count that is released; `error`, which the noise of n_keys counts does not exceed with probability at
+        least 1 - beta; and `n_needed`: n_keys keys of this many records each are all released with it.
 
     Examples
     --------

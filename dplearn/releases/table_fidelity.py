@@ -34,8 +34,8 @@ class TableFidelity(ResultTable):
         Released. A bound on the expected total variation distance between the released table and the private
         one, by noise alone; at most 1.
     synthetic_tv : tuple of float
-        Released. The total variation distance between the synthetic records and the released table. One below
-        `noise_tv` may be noise that is gone; one far above it shows what the records do not reproduce.
+        Released. The total variation distance between the synthetic records and the released table. One far
+        above `noise_tv` shows what the records do not reproduce.
     too_noisy : tuple of bool
         Released. Whether the noise of a count is greater than the mean count of its table.
     lost : dict of str to tuple of str

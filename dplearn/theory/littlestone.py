@@ -309,6 +309,7 @@ def littlestone_dimension(concepts: Any, *, most_spaces: int = MOST_SPACES) -> L
 
     Raises
     ------
+    TypeError, ValueError
         If the table has other entries than 0 and 1, or the class has three labels or more, or cannot be
         listed.
 

@@ -312,10 +312,6 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
     answers : array-like of float of shape (n_queries,)
         Released. Answers of any mechanism; they may be inconsistent.
 
-    Returns
-    -------
-    LearnedDistribution
-
     Raises
     ------
     ValueError
