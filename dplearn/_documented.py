@@ -152,6 +152,15 @@ class Mechanism:
         a release repeatable.
     size : int
         Number of codes in the domain; an integer of any size.
+    privacy : ApproxDP
+        Its `epsilon` is spent whole; its `delta` is not used.
+    sensitivity : int, default=1
+        The most by which one quality, cost, or value of a question differs between neighbours.
+    squared_sensitivity : int, default=1
+        As for `gaussian_counts`.
+    low, high : int, optional
+        Public ends, at most 2**62 - 1 in magnitude; None means -(2**62 - 1) or 2**62 - 1. Counts are clipped
+        to the ends before noise is added, and noisy counts afterwards.
     """
 
 

@@ -31,9 +31,8 @@ def choosing_mechanism(
     Parameters
     ----------
     qualities : ndarray of int of shape (k,)
-        Private. The quality of each solution with positive quality; solutions that are not listed have
-        quality 0. If some solutions are not listed, indices into this array are private: release the
-        solution, not its index. May be empty.
+        Private. The quality of each solution with positive quality; others are not listed and have quality 0,
+        so release the solution, not its index. May be empty.
     growth : int, default=1
         The greatest number of solutions whose quality one record can raise.
     privacy : ApproxDP
@@ -42,31 +41,26 @@ def choosing_mechanism(
     Returns
     -------
     int or None
-        Let best be the greatest quality and Z discrete Laplace noise of ratio r, just above
-        exp(-epsilon / 4). None (abstention) if best + Z < `choosing_threshold(growth, privacy)` or best is 0;
-        otherwise a solution of positive quality q with probability proportional to r ** -q.
+        None (abstention) if the best quality, with discrete Laplace noise of ratio r just above exp(-epsilon
+        / 4), is below `choosing_threshold(growth, privacy)`, or is 0; otherwise a solution of positive
+        quality q with probability proportional to r ** -q.
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that growth and sensitivity are counted in. Let m be the best
-    quality and S the sum of the weights r ** -q. If growth <= (1 / r - 1) r ** -m, then S' <= S / r ** 2 on a
-    neighbour, so the probability of a solution with positive quality on both sides changes by at most 1 / r
-    (the test) times 1 / r (its weight) times r ** -2 (the sum), and r ** -4 is at most exp(epsilon); those
-    with positive quality on one side only are selected with probability at most delta, by the second
-    condition on the threshold. For lesser m any solution is, by the first. The whole proof is in
-    docs/theory/selection.md.
+    **Privacy.** `privacy`, for the neighbours that growth and sensitivity are counted in: the test changes
+    the probability of a solution by at most 1 / r, its weight by 1 / r, and the sum of the weights by r **
+    -2, where the best quality is great enough for `growth`; all else has probability at most delta, by the
+    two conditions on the threshold. Proof: docs/theory/selection.md.
 
     **Assumes.** One record moves each quality by at most 1 and raises at most `growth` of them; the set of
     solutions is public, the subset with positive quality need not be; no quality is negative.
 
     **Accuracy.** With probability at least 1 - beta it selects a solution whose quality is below the best by
-    at most ln(2 k / beta) / ln(1 / r), if the best is at least `choosing_threshold(growth, privacy)` +
-    ln(2 / beta) / ln(1 / r). To one part in 2**30, 1 / ln(1 / r) is 4 / epsilon, unless epsilon / 4 exceeds
-    700.
+    at most ln(2 k / beta) / ln(1 / r), about (4 / epsilon) ln(2 k / beta), if the best is at least
+    `choosing_threshold(growth, privacy)` + ln(2 / beta) / ln(1 / r).
 
     **Source.** Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015), where the threshold
-    is (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is the least integer that satisfies the two
-    conditions of the proof, each with all of delta.
+    is (8 / epsilon) ln(4 growth / (beta epsilon delta)). Here it is the least integer that the proof allows.
 
     Examples
     --------
@@ -108,15 +102,14 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
 
     Notes
     -----
-    **Privacy.** The choosing mechanism satisfies `privacy` with this threshold or a greater one. Each of the
-    two conditions in its proof gives a least threshold; the result is the larger of the two. Reads no data.
+    **Privacy.** The choosing mechanism satisfies `privacy` with this threshold or a greater one, by the two
+    conditions in its proof. Reads no data.
 
     **Assumes.** `growth` is public.
 
     **Accuracy.** The least integer that satisfies both conditions.
 
-    **Source.** As for `choosing_mechanism`; the threshold there is
-    (8 / epsilon) ln(4 growth / (beta epsilon delta)).
+    **Source.** As for `choosing_mechanism`.
 
     Examples
     --------

@@ -24,8 +24,6 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     ----------
     codes : sequence of int of length n
         Private. From 0 to size - 1, in any order.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
 
     Returns
     -------
@@ -36,16 +34,15 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record. Proof: both numbers, and so the lesser of them, move by
-    at most 1, so the quality has sensitivity 1, and the exponential mechanism gives `privacy`.
+    at most 1: the exponential mechanism at sensitivity 1.
 
     **Assumes.** All values lie in the domain, which is public; the number of records is public.
 
     **Accuracy.** The code lies between the least and the greatest of the data, both included, unless its
-    quality is 0, which has probability at most size * exp(-epsilon * floor(n / 2) / 2): at most beta
-    if n is at least (4 / epsilon) ln(size / beta) + 1.
+    quality is 0, with probability at most size * exp(-epsilon * floor(n / 2) / 2): at most beta if n is at
+    least (4 / epsilon) ln(size / beta) + 1.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3: the mechanism of McSherry and Talwar
-    (2007), here with the codes between two neighbouring data drawn as one piece.
+    **Source.** McSherry and Talwar (2007); Bun, Nissim, Stemmer and Vadhan (2015), Section 3.
 
     Examples
     --------
@@ -97,25 +94,21 @@ def recursive_interior_point(
     -----
     **Privacy.** `privacy`, for one replaced record. Proof, by induction from the innermost call, for sorted
     data. If the n records of two data sets differ in one replaced record, so do their m least records, or
-    these are equal. Hence there is a bijection of the m least records of one data set to those of the other
-    under which at most one record differs. It maps pairs to pairs, and uniformly random pairs to uniformly
-    random pairs; at most one pair differs, and so at most one shared length z_j. For each way to form the
-    pairs, the next call releases a function of z with its own guarantee. Given the released length, one
-    replaced record adds 1 to the quality of one prefix and subtracts 1 from that of another, so the choice of
-    a prefix has the guarantee `choice`. Given the prefix, one replaced record changes the number of records
-    at or above the greater candidate by at most 1, so the comparison has the guarantee `comparison`. Epsilons
-    and deltas add, as in `sizes.privacy`, and the average over all ways to form pairs satisfies the same
-    guarantee. With one epsilon and delta for every step, N calls, the last of which is exponential, are
-    ((2 N - 1) epsilon, (N - 1) delta)-private, and so (2 N epsilon, 2 N delta)-private.
+    these are equal. Hence there is a bijection of these records under which at most one differs; it maps
+    uniformly random pairs to uniformly random pairs, of which at most one differs, and so at most one shared
+    length z_j. For each way to form the pairs, the next call releases a function of z with its own guarantee.
+    Given the released length, one replaced record adds 1 to the quality of one prefix and subtracts 1 from
+    that of another: the choice of a prefix has the guarantee `choice`. Given the prefix, it changes the
+    number of records at or above the greater candidate by at most 1: the comparison has the guarantee
+    `comparison`. Epsilons and deltas add, as in `sizes.privacy`, and so for the average over all pairs.
 
     **Assumes.** All values lie in the domain, which is public; n and `sizes` are public.
 
     **Accuracy.** With `recursive_sizes` for some beta, the code lies between the least and the greatest of
     the data, both included, with probability at least 1 - beta, if n is at least `sizes.n_samples`.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix. Here random pairs are drawn instead of a
-    permutation; only prefixes of paired records are chosen; all noise is discrete, and each step has its own
-    budget.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, which permutes. Here only prefixes of
+    paired records are chosen; noise is discrete, and each step has its own budget.
 
     Examples
     --------
@@ -125,9 +118,8 @@ def recursive_interior_point(
     >>> from dplearn.releases.interior_point import recursive_sizes
     >>> sizes = recursive_sizes(2**65536, epsilon=1, delta=1e-6)
     >>> data = [2**65535 - 1 - i for i in range(500)] + [2**65535 + i for i in range(600)]
-    >>> found = recursive_interior_point(
-    ...     data, 2**65536, sizes=sizes, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0)
-    ... )
+    >>> given = {"sizes": sizes, "privacy": ApproxDP(1, 1e-6), "dice": SeededDice(0)}
+    >>> found = recursive_interior_point(data, 2**65536, **given)
     >>> min(data) <= found <= max(data)
     True
     """
@@ -234,7 +226,7 @@ class RecursiveSizes:
 
     **Assumes.** All values are fixed without data.
 
-    **Accuracy.** `dplearn.theory.recursive_sizes` proves the failure probability beta for `n_samples` or more
+    **Accuracy.** `dplearn.theory.recursive_sizes` proves the failure probability beta for `n_samples`
     records.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 3.4.

@@ -37,9 +37,6 @@ def laplace_counts(
     sensitivity : int, default=1
         L1 sensitivity: the greatest sum of absolute differences of the counts between neighbours. A replaced
         record changes a histogram by 2.
-    low, high : int, optional
-        Public ends, at most 2**62 - 1 in magnitude; None means -(2**62 - 1) or 2**62 - 1. Counts are clipped
-        to the ends before noise is added, and noisy counts afterwards.
 
     Returns
     -------
@@ -48,9 +45,9 @@ def laplace_counts(
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: if a count moves by s,
-    the probability of each noisy count changes by a factor of at most ratio ** -s; the factors of several
-    counts multiply, and ratio ** -sensitivity <= exp(epsilon). Clipping is post-processing.
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in: a count that moves by s
+    changes probabilities by at most ratio ** -s, and ratio ** -sensitivity <= exp(epsilon). Proof:
+    docs/theory/noisy_counts.md.
 
     **Assumes.** The absolute differences of all counts between neighbours sum to at most `sensitivity`; the
     number and the order of the counts are public.
@@ -59,8 +56,7 @@ def laplace_counts(
     ln(2 k / beta) / ln(1 / ratio), which is sensitivity ln(2 k / beta) / epsilon to one part in 2**30;
     values of epsilon / sensitivity above 700 count as 700.
 
-    **Source.** Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009). Here the
-    ratio of neighbouring probabilities is rational and the draw is exact.
+    **Source.** Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009).
 
     Examples
     --------
@@ -99,9 +95,7 @@ def gaussian_counts(
         Its `rho` is spent whole, by all counts together.
     squared_sensitivity : int, default=1
         Squared L2 sensitivity: the greatest sum of squared differences of the counts between neighbours. A
-        replaced record changes two cells of a histogram by 1 each, so it is 2 for a histogram.
-    low, high : int, optional
-        As for `laplace_counts`.
+        replaced record changes two cells of a histogram by 1 each: 2.
 
     Returns
     -------
@@ -115,10 +109,9 @@ def gaussian_counts(
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that `squared_sensitivity` is counted in: the noise has
-    sigma2 = squared_sensitivity / (2 rho). Proof: the Renyi divergence of order a between two discrete
-    Gaussians whose centres differ by an integer s is at most a s**2 / (2 sigma2); the divergences of several
-    counts add. Clipping is post-processing.
+    **Privacy.** `privacy`, for the neighbours that `squared_sensitivity` is counted in: the noise has sigma2
+    = squared_sensitivity / (2 rho), and a count that moves by s the Renyi divergence a s**2 / (2 sigma2) of
+    order a at most. Proof: docs/theory/noisy_counts.md.
 
     **Assumes.** The squared differences of all counts between neighbours sum to at most
     `squared_sensitivity`; the number and the order of the counts are public.
@@ -126,8 +119,7 @@ def gaussian_counts(
     **Accuracy.** With probability at least 1 - beta no count within the ends has an error of more than
     sqrt(2 sigma2 ln(2 k / beta)).
 
-    **Source.** Canonne, Kamath and Steinke (2020), Theorem 4, Theorem 14 and Proposition 25. The noise
-    distribution is theirs; the sampling algorithm is a different one.
+    **Source.** Canonne, Kamath and Steinke (2020), Theorem 4, Theorem 14 and Proposition 25.
 
     Examples
     --------
@@ -165,8 +157,6 @@ def gaussian_sums(
         Its `budget`, mu^2 / 2, is spent whole, by all sums together; positive.
     squared_sensitivity : int, default=1
         As for `gaussian_counts`.
-    low, high : int, optional
-        As for `laplace_counts`.
 
     Returns
     -------
@@ -176,9 +166,8 @@ def gaussian_sums(
     Notes
     -----
     **Privacy.** That of the event `privacy`, for the neighbours that `squared_sensitivity` is counted in. The
-    budgets of several releases add, also if they are chosen adaptively, up to 2**32 sums in all. The noise
-    has sigma2 = squared_sensitivity / (2 budget) + 4. Proof: docs/theory/noisy_counts.md. Clipping is
-    post-processing.
+    budgets of several releases add, also adaptively, up to 2**32 sums in all. The noise has sigma2 =
+    squared_sensitivity / (2 budget) + 4. Proof: docs/theory/noisy_counts.md.
 
     **Assumes.** As for `gaussian_counts`.
 
@@ -251,8 +240,6 @@ def tree_counts(
         A node of two codes or more is split if its noisy count is at least this; the root, if n is.
     privacy : ApproxDP or ZeroConcentratedDP
         Its `epsilon` is spent whole on Laplace noise, or its `rho` on Gaussian noise.
-    low, high : int, optional
-        Public ends of counts, as for `laplace_counts`.
 
     Returns
     -------
@@ -262,13 +249,10 @@ def tree_counts(
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record. Proof, level by level: the released counts of the levels
-    above determine which nodes are counted, so given them the nodes are equal on neighbours. The nodes of a
-    level are disjoint: the record leaves at most one of them and enters at most one, so the absolute
-    differences of the counts of a level sum to at most 2, and so do the squared differences. Let b be the
-    number of levels below the root, `depth_of(size, fan_out)`; each level is an adaptively chosen mechanism
-    with epsilon / b or rho / b. (In total 2 b counts may move by 1, and do if the record moves from one child
-    of the root to another. With two children of which only the left one is counted the total would be
-    2 b - 1; the estimates from both have half the variance or less.)
+    above determine which nodes are counted. The nodes of a level are disjoint: the record leaves at most one
+    of them and enters at most one, so the absolute differences of the counts of a level sum to at most 2, and
+    so do the squared differences. Each of the b = `depth_of(size, fan_out)` levels below the root is an
+    adaptively chosen mechanism with epsilon / b or rho / b.
 
     **Assumes.** All values lie in the domain, which is public; the number of records is public.
 
@@ -276,7 +260,7 @@ def tree_counts(
     these counts.
 
     **Source.** Dwork, Naor, Pitassi and Rothblum (2010); Hay, Rastogi, Miklau and Suciu (2010). Here the
-    domain may have any size, because noisy counts decide which nodes are split.
+    domain may have any size.
 
     Examples
     --------

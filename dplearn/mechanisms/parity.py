@@ -27,8 +27,6 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
         Private. Row i holds the coefficients of record i's equation; d is at least 1.
     b : array-like of bits of shape (n,)
         Private. The records' right-hand sides.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
 
     Returns
     -------
@@ -38,15 +36,10 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
 
     Notes
     -----
-    **Privacy.** `privacy`, where neighbours differ in one replaced equation. Proof: let p be the probability
-    that a record is kept. Fix the set of other records that are kept, and let V be the set of their
-    solutions. One more equation is satisfied by all of V, by half of it, or by none, so each x has at most
-    twice the probability that it has without the equation: on neighbours P(x) is at most
-    (2 p + 1 - p) / (1 - p) = 1 + 2 p / (1 - p) times P'(x). Let q be the probability of abstention before any
-    data are read, and b the probability that the other kept records have no solution. The probability of None
-    lies between q + (1 - q) b and q + (1 - q) (p + (1 - p) b); the ratio of these two decreases in b, from
-    1 + p (1 - q) / q at b = 0. `parity_probabilities` makes both bounds equal, and at most exp(epsilon).
-    The average over the other kept records preserves both bounds.
+    **Privacy.** `privacy`, where neighbours differ in one replaced equation: one more equation at most
+    doubles the probability of each solution, and changes that of None by a factor of at most 1 + p (1 - q) /
+    q, for the probabilities p to keep a record and q to abstain of `parity_probabilities`. Proof:
+    docs/theory/parity.md.
 
     **Assumes.** One record is one equation; n and d are public.
 
@@ -54,9 +47,8 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     mechanism abstains, or its solution is wrong on a fraction of more than alpha of new rows, with
     probability at most q + (1 - q) 2**(d - 1) (1 - p alpha)**n.
 
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4, algorithm A. There
-    p = epsilon / 4, q = 1/2 and epsilon <= 1/2; here both probabilities are the best that the proof allows,
-    for every epsilon, and rational.
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4, algorithm A, with p =
+    epsilon / 4, q = 1/2 and epsilon <= 1/2; here both are the best that the proof allows, for every epsilon.
 
     Examples
     --------
@@ -65,10 +57,10 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
     >>> from dplearn.mechanisms import consistent_parity
     >>> from dplearn.privacy import ApproxDP
     >>> A = np.eye(3, dtype=np.uint8)[np.arange(300) % 3]
-    >>> dice = [SeededDice(seed) for seed in range(7, 11)]
-    >>> released = [consistent_parity(A, A[:, 1], privacy=ApproxDP(1), dice=each) for each in dice]
-    >>> [None if solution is None else solution.tolist() for solution in released]
-    [[0, 1, 0], [0, 1, 0], None, [0, 1, 0]]
+    >>> consistent_parity(A, A[:, 1], privacy=ApproxDP(1), dice=SeededDice(7)).tolist()
+    [0, 1, 0]
+    >>> consistent_parity(A, A[:, 1], privacy=ApproxDP(1), dice=SeededDice(9)) is None  # it abstains
+    True
     """
     keep, abstain = parity_probabilities(epsilon_of(privacy))
     matrix, right = _checked(A, b)
@@ -115,11 +107,10 @@ def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
 
     **Assumes.** epsilon is public.
 
-    **Accuracy.** p is the greatest and q the least for which both bounds are at most E. E - 1 is
-    exp(epsilon) - 1 to one part in 2**62; epsilons above 40 count as 40.
+    **Accuracy.** p is the greatest and q the least for which both bounds are at most E. E - 1 is exp(epsilon)
+    - 1 to one part in 2**62; epsilons above 40 count as 40.
 
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Lemmas 4.2 and 4.3. There
-    p = epsilon / 4 for epsilon at most 1/2, and q = 1/2.
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Lemmas 4.2 and 4.3.
 
     Examples
     --------

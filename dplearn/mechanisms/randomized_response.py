@@ -42,8 +42,7 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
     sqrt(ln(2 n_values / beta) / (2 n)) / (p - q), where p is the probability of the true value and q that of
     each other value.
 
-    **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016). Here the probabilities are rational and
-    the draws are exact.
+    **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016).
 
     Examples
     --------
@@ -95,8 +94,7 @@ def truth_probability(n_values: int, epsilon: Any) -> Fraction:
 
     **Accuracy.** Exactly the greatest probability of the true value that this ratio permits.
 
-    **Source.** Warner (1965) for two values; Kairouz, Bonawitz and Ramage (2016) for more. There ratio is
-    exactly exp(-epsilon).
+    **Source.** Warner (1965) for two values; Kairouz, Bonawitz and Ramage (2016) for more.
 
     Examples
     --------

@@ -34,12 +34,9 @@ def code_near_rank(
         Private, except its ends. The data (m codes) and the interval of codes to choose from.
     fraction : Fraction
         From 0 to 1; the target rank is t = fraction * m.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
     alone : bool, default=True
         True if this is the only cell that can hold a record. False if a replaced record can leave this cell
-        and enter another cell with the same `privacy`: then one added or removed code costs half of epsilon,
-        and the two cells together cost epsilon.
+        and enter another with the same `privacy`: an added or removed code then costs half of epsilon.
 
     Returns
     -------
@@ -47,17 +44,14 @@ def code_near_rank(
         Code c with probability proportional to ratio ** cost, cost = max(b L - a m, a m - b U), where L is
         the number of data less than c, U the number of data at most c, fraction = a / b, and ratio is just
         above exp(-epsilon / (2 b)), or exp(-epsilon / (4 max(a, b - a))) with `alone=False`. The cost is
-        negative for a code that several data equal, with the target rank among theirs: the farther it is from
-        both ends of these ranks, the more probable is the code.
+        negative for a code that several data equal, with the target rank among theirs.
 
     Notes
     -----
     **Privacy.** `privacy`, for one code replaced, added or removed; with `alone=False` half its epsilon for
-    one added or removed. Proof: a replaced code leaves m unchanged and moves L and U by at most 1, so
-    b L - a m, a m - b U and the cost move by at most b. An added code moves m by 1, and L and U by 0 or 1: so
-    b L - a m moves by -a or by b - a, a m - b U by the negative of one of these, and the cost by at most
-    s = max(a, b - a) <= b <= 2 s. The exponential mechanism gives epsilon for costs that move by at most its
-    sensitivity, which is b or 2 s, and half of epsilon for costs that move by at most half of it.
+    one added or removed. Proof: a replaced code moves L and U by at most 1, and so the cost by at most b. An
+    added code moves m by 1, and L and U by 0 or 1: b L - a m and a m - b U move by a or b - a, and the cost
+    by at most s = max(a, b - a) <= b <= 2 s. The sensitivity of the exponential mechanism is b, or 2 s.
 
     **Assumes.** The ends of the cell are public or released, and its data lie between them; `fraction` is
     public.
@@ -66,10 +60,9 @@ def code_near_rank(
     where size is the number of codes in the interval; then at least t - cost / b of the data are at most the
     code, and at most t + cost / b are less than it. See `dplearn.theory.quantile_errors`.
 
-    **Source.** McSherry and Talwar (2007); Smith (2011), Algorithm 2, for quantiles. There the domain is an
-    interval of real numbers; here it is any public set of codes, ties are counted on both sides, and only
-    some data with ranks near the target are examined, with the same output distribution (a comment in the
-    code proves it).
+    **Source.** McSherry and Talwar (2007); Smith (2011), Algorithm 2, for quantiles of real numbers. Here
+    ties are counted on both sides, and only data with ranks near the target are examined (a comment in the
+    code proves that the distribution is the same).
 
     Examples
     --------
@@ -243,46 +236,36 @@ def codes_at_fractions(
         Private. n codes from 0 to size - 1; n is at least 1 where it is public.
     fractions : sequence of Fraction of length k
         Strictly increasing, from 0 to 1.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
     most : int, optional
         Public. None: n is public. Otherwise n is private, from 0 to `most`.
 
     Returns
     -------
     list of int of length k
-        The quantiles, in nondecreasing order. About a fraction fractions[i] of the data is less than
-        element i. A single one of at most 4,096 codes is selected by permute-and-flip, all others by the
-        exponential mechanism.
+        In nondecreasing order: about a fraction fractions[i] of the data is less than element i. A single one
+        of at most 4,096 codes is selected by permute-and-flip, all others by the exponential mechanism.
 
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record; with `most`, half its epsilon for one added or removed.
-    Proof: equal codes are first made distinct, by a map that
-    preserves neighbours (`ApartCodes`). The steps of one level read data in disjoint cells, whose ends were
-    released before. The replaced record leaves one cell and enters another cell or the same one. If it is
-    the same cell, its number of data m is unchanged and the selection cost in this step moves by at most the
-    sensitivity that the step uses, at a privacy cost of the level's epsilon; no other step changes. Otherwise
-    two steps have one datum more or less; in each the selection cost moves by at most half the sensitivity,
-    at half the level's epsilon, and no other step changes. Hence a level has a privacy cost of its epsilon,
-    for all earlier outcomes, and the epsilons of all levels add up to that of `privacy`.
+    Proof: equal codes are first made distinct, by a map that preserves neighbours (`ApartCodes`). The steps
+    of one level read data in disjoint cells, whose ends were released before. A replaced record that stays in
+    its cell moves the selection cost there by at most the sensitivity, at the level's epsilon. One that
+    enters another cell leaves two steps with one datum more or less: each cost moves by at most half the
+    sensitivity, at half the level's epsilon. So a level costs its epsilon, for all earlier outcomes, and the
+    epsilons of all levels add up to that of `privacy`.
 
-    With `most`, all else that the output depends on is public: the places of equal codes and the rounding of
-    fractions follow from `most`, and every step has `alone=False`. An added code adds one pair of code and
-    place, which lies in one cell of each level, for all earlier outcomes: there the selection cost moves by
-    at most half the sensitivity, at half the level's epsilon, and no other step changes. Hence all levels
-    together cost half of epsilon. A replaced code costs epsilon as above, or as one removed and one added.
-    So parts of a table by the values of a key, each with quantiles of this `privacy`, together cost epsilon
-    for one replaced record, which leaves one part and enters another or the same, and m times as much for m
-    replaced records. Permute-and-flip has the privacy of the exponential mechanism at the same sensitivity.
+    With `most`, all else that the output depends on is public (places of equal codes, rounding of fractions),
+    and every step has `alone=False`. An added code lies in one cell of each level: all levels together cost
+    half of epsilon. So parts of a table by the values of a key, each with quantiles of this `privacy`,
+    together cost epsilon for one replaced record, and m times as much for m.
 
     **Assumes.** All values lie in the domain, which is public; the number of records, or `most`, is public.
 
     **Accuracy.** `dplearn.theory.quantile_errors` bounds the rank errors.
 
     **Source.** Kaplan, Schnapp and Stemmer (2022), Algorithm 2, for one record added or removed and distinct
-    data. There all steps use one sensitivity; here each step has its own, so that a replaced record costs as
-    much at quarters as at medians, and equal data are split evenly, which preserves ranks.
+    data, with one sensitivity for all steps.
 
     Examples
     --------

@@ -26,10 +26,6 @@ def exponential_mechanism(
     ----------
     qualities : ndarray of int of shape (k,)
         Private. Greater is better.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
-    sensitivity : int, default=1
-        The most by which one quality differs between neighbours.
 
     Returns
     -------
@@ -41,15 +37,13 @@ def exponential_mechanism(
     -----
     **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in.
 
-    **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates
-    and their order are public.
+    **Assumes.** Each quality moves by at most `sensitivity` between neighbours; the number of candidates and
+    their order are public.
 
-    **Accuracy.** With probability at least 1 - beta the quality is below the best by at most
-    ln(k / beta) / ln(1 / ratio), which is 2 sensitivity ln(k / beta) / epsilon to one part in 2**30.
+    **Accuracy.** With probability at least 1 - beta the quality is below the best by at most ln(k / beta) /
+    ln(1 / ratio), which is 2 sensitivity ln(k / beta) / epsilon to one part in 2**30.
 
-    **Source.** McSherry and Talwar (2007), Theorem 6; Kasiviswanathan et al. (2011), Section 3. There the
-    weights are real numbers; here their ratio is rational, candidates are grouped by quality, and the
-    draw is exact.
+    **Source.** McSherry and Talwar (2007), Theorem 6; Kasiviswanathan et al. (2011), Section 3.
 
     Examples
     --------
@@ -87,10 +81,6 @@ def select_exponential(
         Private. The cost (negative quality) of each candidate in group i.
     multiplicities : sequence of int
         Private. The number of candidates in group i; integers of any size.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
-    sensitivity : int, default=1
-        The most by which one candidate's cost differs between neighbours.
 
     Returns
     -------
@@ -146,8 +136,7 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     **Accuracy.** For all qualities, its expected quality is at least that of `exponential_mechanism` at the
     same epsilon; the bound of that mechanism with probability 1 - beta holds too.
 
-    **Source.** McKenna and Sheldon (2020), Theorems 1 and 2. Here the biases are rational, and all candidates
-    of equal quality are drawn together, so that the time does not grow with their number.
+    **Source.** McKenna and Sheldon (2020), Theorems 1 and 2.
 
     Examples
     --------
@@ -181,16 +170,10 @@ def select_permute_and_flip(
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: let P(c) be the
-    probability of candidate c. P(c) is unchanged when all costs move by the same amount, decreases in the
-    cost of c and increases in the cost of every other candidate, so on the worst neighbour the cost of c is
-    lower by 2 sensitivity and the other costs are equal. Let p_h be the biases of the other candidates'
-    coins, relative to the best of the *other* candidates, and f(t) the product of the (1 - p_h t). If the
-    cost of c exceeds that of the best other candidate by g, P(c) = ratio**g times the integral of f over
-    [0, 1]. If it is less by g, P(c) is the integral of f(ratio**g t) over [0, 1], which is ratio**-g times
-    the integral of f over [0, ratio**g]. A cost that is lower by 2 sensitivity multiplies the factor by
-    ratio**(-2 sensitivity) <= exp(epsilon) in total, and can only shrink the range of integration; f is
-    nonnegative.
+    **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: the probability of a
+    candidate is unchanged when all costs move by the same amount, decreases in its cost and increases in
+    every other cost, so on the worst neighbour its cost alone is lower, by 2 sensitivity. This multiplies the
+    probability by at most ratio**(-2 sensitivity) <= exp(epsilon); see docs/theory/selection.md.
 
     **Assumes.** Each candidate's cost moves by at most `sensitivity` between neighbours; the set of all
     candidates is public, their grouping need not be.

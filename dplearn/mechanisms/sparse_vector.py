@@ -36,8 +36,6 @@ class SparseVector:
     privacy : ApproxDP
         Spent whole when the object is made, for all answers together. Its `delta` is used only with
         `renew_threshold`.
-    sensitivity : int, default=1
-        The most by which the value of one question differs between neighbours.
     renew_threshold : bool, default=False
         Whether to draw a new noisy threshold after each True. With a positive delta this needs less noise
         if `max_positives` is some tens or more; with delta 0 it never does.
@@ -54,13 +52,10 @@ class SparseVector:
     -----
     **Privacy.** `privacy`, for all answers together, for any number of adaptively chosen questions and the
     neighbours that `sensitivity` is counted in. Proof, with T = max_positives, s = sensitivity: the answer
-    for a value q is True if q + G > threshold + B; the noise B of the threshold and the noise G, fresh for
-    each question, are geometric with ratios a and b. Map B on one data set to B + s on a neighbour: its
-    probability falls by a factor of at most a ** s. A False answer has at least the same probability as
-    before, for q increased by at most s and the noisy threshold by s. A True answer needs G greater by at
-    most 2 s: a factor of at most b ** (2 s). In all, a ** -s b ** (-2 s T) <= exp(epsilon). With a renewed
-    threshold, this with T = 1 is the cost of one epoch (the questions up to a True answer). The T epochs,
-    each pure with an epsilon fixed in advance, compose to `privacy`.
+    for a value q is True if q + G > threshold + B, with geometric noise of ratios b and a. Mapping B to B + s
+    on a neighbour costs a factor of a ** s; no False answer becomes less probable, and each True answer costs
+    at most b ** (2 s): a ** -s b ** (-2 s T) <= exp(epsilon). With a renewed threshold, T epochs of T = 1
+    compose to `privacy`. See docs/theory/stable_answers.md.
 
     **Assumes.** The value of each question, which may depend on earlier answers, moves by at most
     `sensitivity` between neighbours; the number of questions depends on no private data except the answers.
@@ -69,9 +64,8 @@ class SparseVector:
     above threshold - ln(2 m / beta) / ln(1 / b), and each with a False answer a value of at most
     threshold + ln(2 E / beta) / ln(1 / a), where E is 1, or max_positives if the threshold is renewed.
 
-    **Source.** Dwork, Naor, Reingold and others (2009); Dwork and Roth (2014), Theorem 3.23; epsilon
-    is split as in Lyu, Su and Li (2017). There the noise is Laplace; here it is one-sided, which has the same
-    cost and a smaller variance.
+    **Source.** Dwork, Naor, Reingold and others (2009); Dwork and Roth (2014), Theorem 3.23; epsilon is split
+    as in Lyu, Su and Li (2017). The noise is one-sided, which has the same cost and a smaller variance.
 
     Examples
     --------
@@ -177,8 +171,6 @@ class AboveThreshold(SparseVector):
         Public. The threshold before noise.
     privacy : ApproxDP
         Its `epsilon` is spent whole, when the object is made; its `delta` is not used.
-    sensitivity : int, default=1
-        The most by which the value of one question differs between neighbours.
 
     Notes
     -----
@@ -279,8 +271,6 @@ def first_reaching(counts: Any, threshold: int, *, privacy: ApproxDP, dice: Dice
         Private. At least one; m is public. Clipped to 2**61 in magnitude.
     threshold : int
         Public.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
 
     Returns
     -------
@@ -290,16 +280,13 @@ def first_reaching(counts: Any, threshold: int, *, privacy: ApproxDP, dice: Dice
 
     Notes
     -----
-    **Privacy.** `privacy`. Proof, for neighbours whose counts are larger by 0 or 1 each, and an index i: map
-    B to B + 1, at a factor of a. A count before i that stays below threshold + B stays below threshold + B
-    + 1 after it has grown by at most 1. Count i reaches threshold + B + 1 if its noise is greater by 1: a
-    factor of b. For neighbours whose counts are smaller by 0 or 1, keep B: the counts before i stay below,
-    and count i needs a noise greater by at most 1. So the probability of i falls by a factor of at most
-    a b >= exp(-epsilon), likewise that of m - 1, to which the case without any such count is added.
+    **Privacy.** `privacy`. Proof: for neighbours whose counts are larger by 0 or 1 each, map B to B + 1, at a
+    factor of a: counts before i stay below, and count i needs a noise greater by 1, a factor of b. For
+    neighbours whose counts are smaller by 0 or 1, keep B: count i needs a noise greater by at most 1. So the
+    probability of i falls by a factor of at most a b >= exp(-epsilon), likewise that of m - 1.
 
     **Assumes.** Between neighbours no count moves by more than 1, and all that move do so in the same
-    direction, such as the numbers of records up to rising candidates if one record is replaced. (For counts
-    that move in both directions use `AboveThreshold`, which spends a part of epsilon twice.)
+    direction, such as the numbers of records up to rising candidates; else use `AboveThreshold`.
 
     **Accuracy.** With probability at least 1 - beta, the count found is at least
     threshold - ln(2 m / beta) / ln(1 / b), or the last, and no earlier count is greater than

@@ -40,12 +40,9 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
 
     Notes
     -----
-    **Privacy.** `privacy`, for the neighbours that `distance` is counted in. Proof: let p(d) be the
-    probability of release at distance d. If neighbours have different answers, both distances are 0, each
-    answer has probability p(0) <= delta, and abstention is equally probable. Otherwise the distances differ
-    by at most 1, and the two inequalities p(d + 1) <= exp(epsilon) p(d) + delta and
-    1 - p(d) <= exp(epsilon) (1 - p(d + 1)) + delta hold for every d by construction; the two opposite
-    inequalities hold since p is increasing.
+    **Privacy.** `privacy`, for the neighbours that `distance` is counted in: answers that differ have
+    probability p(0) <= delta each, and p(d) and p(d + 1) satisfy the inequalities of (epsilon, delta) for
+    both outcomes. Proof: docs/theory/stable_answers.md.
 
     **Assumes.** `distance` is 0 wherever some neighbour has another answer, and moves by at most 1 between
     neighbours.
@@ -54,19 +51,16 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
     distance. The answer is released with probability at least 1 - beta if
     distance >= ln(1 / (delta * beta)) / epsilon + 1.
 
-    **Source.** Smith and Thakurta (2013); Bassily, Thakkar and Thakurta (2018), Algorithm 2. There noise is
-    added to the distance; here the probability of release is the greatest possible, by the recursion of
-    Desfontaines, Voss, Gipson and Mandayam (2022).
+    **Source.** Smith and Thakurta (2013); Bassily, Thakkar and Thakurta (2018), Algorithm 2, with a noisy
+    distance; the recursion is that of Desfontaines, Voss, Gipson and Mandayam (2022).
 
     Examples
     --------
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import release_if_stable
     >>> from dplearn.privacy import ApproxDP
-    >>> release_if_stable("yes", 40, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0))
-    'yes'
-    >>> release_if_stable("yes", 0, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0)) is None
-    True
+    >>> [release_if_stable("yes", d, privacy=ApproxDP(1, 1e-6), dice=SeededDice(0)) for d in (40, 0)]
+    ['yes', None]
     """
     if isinstance(distance, bool) or not hasattr(distance, "__index__") or distance < 0:
         raise ValueError("distance must be a nonnegative integer")
@@ -101,8 +95,8 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
     **Accuracy.** As for `release_if_stable`; the distance of a plurality that leads by g votes is at least
     (g - 2) / 2.
 
-    **Source.** As for `release_if_stable`. The distance here is exact. The paper uses the gap to the
-    second label minus one, which moves by 2 when one vote changes.
+    **Source.** As for `release_if_stable`, with the exact distance, where the paper has the gap to the second
+    label.
 
     Examples
     --------
@@ -140,10 +134,8 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
 
     Notes
     -----
-    **Privacy.** With these probabilities `release_if_stable` satisfies `privacy`. Proof: for the distances d
-    and d + 1 of neighbours, p(d + 1) <= exp(epsilon) p(d) + delta and
-    1 - p(d) <= exp(epsilon) (1 - p(d + 1)) + delta; where answers differ, each is released with probability
-    p(0) = delta. Reads no data.
+    **Privacy.** With these probabilities `release_if_stable` satisfies `privacy`, by its proof. Reads no
+    data.
 
     **Assumes.** Distances move by at most 1 between neighbours.
 

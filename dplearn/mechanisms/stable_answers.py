@@ -40,10 +40,9 @@ class StableAnswers:
     Notes
     -----
     **Privacy.** `privacy`, for all answers together, for any number of adaptively chosen queries and the
-    neighbours that distances are counted in. Proof: see `dplearn.theory.stable_answers_noise`. In short: if
-    neighbours have different answers to a query, both distances are 0; the probabilities that such a query is
-    answered add up to at most delta over the whole run. All other queries have equal answers on neighbours,
-    and the tests of their distances are questions to a sparse vector.
+    neighbours that distances are counted in. Proof: see `dplearn.theory.stable_answers_noise`. The tests of
+    distances are questions to a sparse vector; queries with different answers on neighbours have distance 0,
+    and are answered with probability at most delta over the whole run.
 
     **Assumes.** For every query, which may depend on earlier answers, `distance` is 0 if some neighbour has
     another answer, and moves by at most 1 between neighbours; the number of queries depends on no private
@@ -53,9 +52,8 @@ class StableAnswers:
     `stable_answers_noise(privacy, max_abstentions).least_distance(m, beta)` is answered, until the object
     stops.
 
-    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 3 and Theorem 3.6. There the noise is Laplace,
-    the threshold grows with the number of queries, and T + 1 abstentions are possible; here the noise is
-    one-sided, the threshold does not depend on the number of queries, and the limit is `max_abstentions`.
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 3 and Theorem 3.6, where the noise is Laplace
+    and the threshold grows with the number of queries.
 
     Examples
     --------

@@ -42,26 +42,14 @@ def stable_histogram(
     -------
     dict
         Maps keys to noisy counts, each at least `stable_histogram_threshold(privacy)` and at most n, or
-        `most_records` with neighbours "add_remove"; sorted by key. NumPy strings and integers are converted
-        to those of Python.
+        `most_records` with neighbours "add_remove"; sorted by key, of types of Python.
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: a replaced record subtracts 1 from the count of
-    one key and adds 1 to that of another. Let p be the probability that a key of count 1 is published, at
-    most delta; let P and P' be the output distributions on a data set and its neighbour. For a key that is
-    present in both, noise of ratio r >= exp(-epsilon / 2) gives a factor of at most exp(epsilon / 2); for two
-    such keys, exp(epsilon) together. A key that is present in the data set only has count 1 and is published
-    with probability p, which delta covers. A key that is present in the neighbour only is unpublished with
-    probability 1 under P and 1 - p under P'; write P[E] = (1 - p) P[E] + p P[E]: the first part is at most
-    exp(epsilon / 2) P'[E], the factor of the other key, and the second is at most p. If each of the two keys
-    is present on one side only, each is unpublished with probability 1 - p on its side, so epsilon = 0 and
-    delta = p suffice.
-
-    For one added or removed record: it moves the count of one key by 1, so noise of ratio r >= exp(-epsilon)
-    suffices if the key is present in both tables. If it is present in one only, it has count 1 there, and the
-    output without it has the same distribution as on the other table: (0, p) suffices, with p at most delta.
-    Nothing else depends on the number of records.
+    **Privacy.** `privacy`, for one replaced record, which subtracts 1 from the count of one key and adds 1 to
+    that of another: each gives a factor of at most exp(epsilon / 2), and a key that occurs on one side only,
+    with count 1, is published with probability at most delta. Proof: docs/theory/noisy_counts.md. One added
+    or removed record moves the count of one key by 1: noise of ratio r >= exp(-epsilon) suffices.
 
     **Assumes.** Each record has one key, of a type listed above; the number of records is public, except for
     neighbours "add_remove".
@@ -71,7 +59,7 @@ def stable_histogram(
     with a count of at least the threshold plus t is published.
 
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Bun, Nissim and Stemmer (2016), Proposition
-    2.20. Here the threshold is the exact quantile of the discrete noise.
+    2.20.
 
     Examples
     --------
@@ -162,11 +150,11 @@ def frequent_keys(
     Notes
     -----
     **Privacy.** With probability at least 1 - delta on either side, `privacy`; so if `privacy` implies
-    (epsilon, delta'), this release has (epsilon, delta + delta'). Proof: let U be the pairs of column and key
-    that occur in the data and not in the neighbour, at most d pairs of count 1. The event that no pair of U
-    is published has probability at least 1 - delta, by the threshold; likewise on the other side. Given both
-    events the output is a function of the noisy counts of the pairs that occur on both sides. A replaced
-    record moves at most 2 d counts, by 1 each, so the squared L2 sensitivity is 2 d.
+    (epsilon, delta'), this release has (epsilon, delta + delta'). Proof: at most d pairs of column and key
+    occur in the data and not in the neighbour, each of count 1. That none of these is published has
+    probability at least 1 - delta, by the threshold; likewise on the other side. Given both events the output
+    is a function of the noisy counts of the pairs on both sides. A replaced record moves at most 2 d counts,
+    by 1 each.
 
     **Assumes.** Each record has one key in each column, of a type listed above; the number of records and the
     number of columns are public.
@@ -175,8 +163,7 @@ def frequent_keys(
     sigma2 = d / rho, is published with probability at least 1 - beta, for all k such keys together.
 
     **Source.** Korolova, Kenthapadi, Mishra and Ntoulas (2009); Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
-    Yekhanin (2020), Section 5, for Gaussian noise. Here the noise is discrete, and all columns share one
-    sensitivity.
+    Yekhanin (2020), Section 5, for Gaussian noise.
 
     Examples
     --------
@@ -185,9 +172,8 @@ def frequent_keys(
     >>> from dplearn.mechanisms import frequent_keys
     >>> from dplearn.privacy import ZeroConcentratedDP
     >>> towns, colours = ["north"] * 600 + ["south"] * 399 + ["moon"], ["red"] * 995 + ["blue"] * 5
-    >>> frequent_keys(
-    ...     [towns, colours], privacy=ZeroConcentratedDP(0.01), delta=Fraction(1, 10**6), dice=SeededDice(0)
-    ... )
+    >>> given = {"privacy": ZeroConcentratedDP(0.01), "delta": Fraction(1, 10**6), "dice": SeededDice(0)}
+    >>> frequent_keys([towns, colours], **given)
     [['north', 'south'], ['red']]
     """
     check_choice("neighbors", privacy.neighbors, ("replace_one",))
@@ -231,10 +217,9 @@ def frequent_keys_threshold(n_columns: int, *, privacy: ZeroConcentratedDP, delt
     Notes
     -----
     **Privacy.** d keys of count 1, one a column, are published with probability at most delta, as the proof
-    of `frequent_keys` requires. Reads no data. Proof: for t >= 1, P[Z >= t] is at most
-    exp(-t^2 / (2 sigma2)) sum_j exp(-t j / sigma2) / sqrt(2 pi sigma2), because (t + j)^2 >= t^2 + 2 t j, and
-    the sum of all weights exp(-k^2 / (2 sigma2)) is at least sqrt(2 pi sigma2) by Poisson's summation. The
-    geometric sum is at most (t + sigma2) / t, because 1 - exp(-x) >= x / (1 + x).
+    of `frequent_keys` requires. Reads no data. Proof: for t >= 1, P[Z >= t] is at most exp(-t^2 / (2 sigma2))
+    sum_j exp(-t j / sigma2) / sqrt(2 pi sigma2), as (t + j)^2 >= t^2 + 2 t j, and all weights exp(-k^2 / (2
+    sigma2)) sum to at least sqrt(2 pi sigma2) (Poisson). The geometric sum is at most (t + sigma2) / t.
 
     **Assumes.** One record has one key in each column.
 

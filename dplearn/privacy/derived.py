@@ -122,9 +122,8 @@ class Parallel(Event):
         One for each part.
     by : {"position", "value"}, default="position"
         What determines a record's part. "position": a replaced record stays in its part, and the cost is the
-        maximum over the parts. "value": a replaced record may leave one part and enter another, and the cost
-        is the composition of the two costliest events; each event must then hold for a part that gains a
-        record, loses one or has one replaced.
+        maximum over the parts. "value": it may enter another part, and the cost is the composition of the two
+        costliest events, which must hold for a part that gains or loses a record, too.
 
     Examples
     --------
@@ -219,11 +218,8 @@ def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
     Notes
     -----
     **Privacy.** See `SampledWithReplacement` for the proof; if delta is 0, some mechanism attains the bound.
-
-    **Assumes.** The sampled rows stay secret. The release must not treat any part of them as public: a
-    guarantee that protects only labels, with public features, is therefore refused.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12; see `published_subsampled`.
+    **Assumes.** The sampled rows stay secret: a guarantee that protects only labels, with public features, is
+    refused. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12; see `published_subsampled`.
 
     Examples
     --------

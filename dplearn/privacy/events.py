@@ -204,10 +204,8 @@ class BoundedRange(PureDP):
     """An epsilon bounded-range release, such as one of the exponential mechanism.
 
     For each pair of neighbours, the log-ratios of all outcomes' probabilities lie in an interval of length
-    epsilon. Then rho = epsilon^2 / 8 (Cesar and Rogers 2021; proof: docs/theory/composition.md). The ratios
-    are also at most epsilon, so the Renyi curve is the minimum of both bounds. For the exponential mechanism,
-    each weight changes by a factor between exp(-epsilon / 2) and exp(epsilon / 2), and the division by the
-    sum of the weights changes all ratios by the same factor.
+    epsilon, as those of the exponential mechanism do. Then rho = epsilon^2 / 8 (Cesar and Rogers 2021; proof:
+    docs/theory/composition.md). The Renyi curve is the minimum of this bound and that of the ratios, epsilon.
 
     Examples
     --------
@@ -232,9 +230,8 @@ class BoundedRange(PureDP):
 class PermuteAndFlip(PureDP):
     """A release of permute-and-flip: rho is epsilon^2 / 2, as for every epsilon private release.
 
-    Its log-ratios do not lie in an interval of length epsilon, so epsilon^2 / 8 is no bound: with two
-    candidates at epsilon .1 the true rho is .00476, nearly four times epsilon^2 / 8 = .00125, and below
-    epsilon^2 / 2 = .005.
+    Its log-ratios do not lie in an interval of length epsilon: with two candidates at epsilon .1 the true rho
+    is .00476, nearly four times epsilon^2 / 8.
     """
 
 

@@ -10,6 +10,7 @@ from html import escape
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.kernels import exp_bounds, log_bounds
@@ -74,13 +75,10 @@ class Guarantee(ABC):
     def implies(self, other: "Guarantee") -> bool:
         """Return True if this guarantee is known to imply `other`.
 
-        The test is sound but not complete: False means that none of the following rules applies. Smaller
-        numbers imply larger ones. Protection of groups implies protection of examples, and that of examples
-        implies protection of labels. A guarantee for
-        add_remove implies one for replace_one at distance 2 (one record removed, one added: twice the
-        epsilon, four times the rho). Fewer assumptions imply more. Noise that cannot be reproduced implies
-        noise that can. `ApproxDP.to_zcdp` and `ZeroConcentratedDP.to_approx` convert between the two kinds;
-        at most one conversion is applied.
+        The test is sound but not complete. Smaller numbers imply larger ones; protection of groups implies
+        that of examples, and that of examples that of labels; add_remove implies replace_one at distance 2
+        (twice the epsilon, four times the rho); fewer assumptions imply more; noise that cannot be reproduced
+        implies noise that can. At most one conversion between both kinds is applied.
 
         Parameters
         ----------
@@ -375,6 +373,7 @@ class ApproxDP(Guarantee):
         )
 
 
+@documented_by(ApproxDP)
 @dataclass(frozen=True, repr=False, init=False)
 class ZeroConcentratedDP(Guarantee):
     """The guarantee of rho-zero-concentrated differential privacy.
@@ -386,19 +385,6 @@ class ZeroConcentratedDP(Guarantee):
     ----------
     rho : int, float, str, Decimal or Fraction
         Nonnegative. A float stands for its shortest decimal.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        Neighbouring data sets differ by one replaced record (their number n is public), or by one record
-        added or removed.
-    protects : {"groups", "examples", "labels"}, default="examples"
-        Whether a record consists of all rows of one group, such as those of one person; or is a whole
-        example; or is its label, while its features are public. Labels are replaced, and not added or
-        removed: "labels" goes with "replace_one" only.
-    assumes : iterable of str, default=()
-        Statements that the guarantee takes as true and public. The caller can check each of them without
-        access to the data.
-    reproducible : bool, default=False
-        True if the noise can be drawn again from a seed. The guarantee then holds only against an observer
-        without the seed, and the release should not be published.
 
     Examples
     --------

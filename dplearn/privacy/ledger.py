@@ -40,8 +40,7 @@ class PrivacyLedger(Named):
         The greatest delta of all releases together.
     path : str or path-like, optional
         A SQLite file that stores the account, for use by many processes and across crashes. A missing file is
-        created; an existing one must have been created for the same budget. Without `path`, the account is in
-        the memory of this process, and other processes cannot charge it.
+        created; an existing one must have been created for the same budget. None: the memory of this process.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The neighbours of the budget. If they are "replace_one", a release for "add_remove" is charged for
         distance 2. If they are "add_remove", a release for "replace_one" is refused: it implies no guarantee.
@@ -49,8 +48,7 @@ class PrivacyLedger(Named):
         What is protected: all rows of a group, such as a person, a row, or the label of a row. Releases that
         protect more are charged too, such as ones of groups where it is "examples".
     allow_reproducible : bool, default=False
-        Whether fits with `random_state` set are accepted, for tests. By default they are refused, since noise
-        that can be drawn again can be subtracted.
+        Whether fits with `random_state` set, whose noise can be subtracted, are accepted, for tests.
     timeout : float, default=60
         Seconds to wait for other processes that use the file.
 
@@ -66,22 +64,16 @@ class PrivacyLedger(Named):
     LedgerError
         If the file cannot be used, or was made for another budget.
 
-    See Also
-    --------
-    of_rho : A ledger with a budget in zero-concentrated differential privacy.
-    open : The ledger in an existing file, with the budget stored there.
-
     Notes
     -----
     **Privacy.** All charged releases together have the guarantee `budget`, also if an analyst chooses each
-    release after seeing the earlier ones. The ledger is a privacy filter: the pairs (epsilon, delta) add, or
-    the rhos add; see `dplearn.privacy.privacy_filter.PrivacyFilter`.
+    release after seeing the earlier ones: the pairs (epsilon, delta) add, or the rhos of a budget of
+    `of_rho`; see `dplearn.privacy.privacy_filter.PrivacyFilter`.
 
     **Assumes.** Every release about the table is charged to this ledger before its noise is drawn; a charge
     is never refunded. Persons who can write the file, or restore an old copy of it, are trusted.
 
-    Copies of a ledger (`copy`, `deepcopy`, scikit-learn's `clone`, a pickle) share one account; they never
-    open a second budget.
+    Copies of a ledger (`copy`, `deepcopy`, scikit-learn's `clone`, a pickle) share one account.
 
     Examples
     --------

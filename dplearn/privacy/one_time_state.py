@@ -22,10 +22,9 @@ _HEADER = b"dplearn private state, version 1\n"
 class OneTimeState(Generic[State]):
     """Private state for one user at a time, which cannot be duplicated.
 
-    Two copies of a sparse vector would give twice as many answers as were charged. Therefore a copy of the
-    object (`copy`, `deepcopy`, scikit-learn's `clone` of an estimator that has one) is the object itself,
-    pickling is refused, and in a forked child the object is closed. `export` moves the state to a file and
-    closes the object; `load` moves it from the file to a new object and deletes the file.
+    Two copies of a sparse vector would give twice as many answers as were charged. So a copy of the object
+    (`copy`, `deepcopy`, `clone` of an estimator that has one) is the object itself, pickling is refused, and
+    in a forked child it is closed. `export` moves the state to a file, and `load` from it to a new object.
 
     Parameters
     ----------
@@ -34,11 +33,9 @@ class OneTimeState(Generic[State]):
 
     Notes
     -----
-    **Privacy.** The object has no attributes. The state does not appear in `vars`, `repr`, `get_params`, HTML
-    or pickles of objects that have one, or in a traceback that shows the variables of this module. The
-    object does not protect against a debugger in this process, against code that enumerates the garbage
-    collector's objects, or against access to the process's memory. Do not fork inside `use`: the child would
-    have a copy of the state.
+    **Privacy.** The state does not appear in `vars`, `repr`, `get_params`, HTML, pickles or tracebacks. The
+    object does not protect against a debugger in this process, code that enumerates the garbage collector's
+    objects, or access to the process's memory. Do not fork inside `use`.
 
     Examples
     --------
@@ -139,8 +136,7 @@ class OneTimeState(Generic[State]):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return a one-time state from a file of `export`, and delete the file.
 
-        If several processes load the same file, exactly one gets the state. An earlier copy of the file
-        cannot be detected.
+        One process gets the state. An earlier copy of the file cannot be detected.
 
         Parameters
         ----------

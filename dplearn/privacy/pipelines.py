@@ -46,9 +46,8 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         Names of the steps that, as the caller knows, learn nothing from any value and transform each record
         independently, such as PolynomialFeatures; the guarantee lists them among its assumptions. The name of
         a nested step is both names with a dot between. CellEncoder, Normalizer, Binarizer, FeatureHasher and
-        HashingVectorizer need not be listed; a FunctionTransformer must be, since only the caller knows its
-        function. Where all guarantees protect labels alone, all features are public: such steps then only
-        need to learn nothing from the labels, as StandardScaler.
+        HashingVectorizer need not be listed. Where all guarantees protect labels alone, such steps only need
+        to learn nothing from the labels, as StandardScaler.
 
     Returns
     -------
@@ -62,24 +61,19 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         If `pipeline` has no steps, or the steps have guarantees of different kinds.
     ValueError
         If a step is fitted on the data without a guarantee, or is not fitted; the message names all such
-        steps. If `stateless` names an absent step, a step with a guarantee or with a private estimator
-        inside, or a step that predicts (and so has learned). If the deltas add up to 1 or more. If two steps
-        have the same dotted name. If something else that is published depends on values: a column
-        transformer's choice of columns by a function, or its choice between sparse and dense output; a check
-        of an inverse function; a cache, which reveals whether the data equal those of an earlier fit, and
-        stores them.
+        steps. If `stateless` names an absent step, one with a guarantee, or one that predicts. If the deltas
+        add up to 1 or more. If two steps have the same dotted name. If something else that is published
+        depends on values: a column transformer's choice of columns by a function, or between sparse and dense
+        output; a check of an inverse function; a cache.
 
     Notes
     -----
-    **Privacy.** Basic composition. Once the preceding steps are released, they are fixed functions that
-    transform each record into one record. The input of a step is the output of these functions. A step that
-    is fitted on the data without a guarantee publishes what it learned without any bound, so the pipeline has
-    no guarantee.
+    **Privacy.** Basic composition (Dwork, McSherry, Nissim and Smith 2006): once the preceding steps are
+    released, they are fixed functions that transform each record into one record. A step that is fitted on
+    the data without a guarantee publishes what it learned without any bound.
 
     **Assumes.** The assumptions that the guarantee lists: no step mixes records when it transforms, and the
     pipeline was fitted once. (A search fits many pipelines and keeps one; a ledger has the cost of all.)
-
-    **Source.** Dwork, McSherry, Nissim and Smith (2006), on composition.
 
     Examples
     --------

@@ -164,10 +164,8 @@ class LedgerError(BaseException):
     """A ledger refused a charge, or cannot be read or written; nothing was charged, and nothing must be
     released.
 
-    The class derives from BaseException, as KeyboardInterrupt does: scikit-learn's searches replace every
-    Exception of a fit by a score of NaN and continue, which would hide an exhausted budget or an unreachable
-    ledger. `except LedgerError` catches it; `except Exception` does not. `QueriesExhaustedError`, of a model
-    whose fit has paid for a number of answers, is one too.
+    The class derives from BaseException, as scikit-learn's searches replace every Exception of a fit by a
+    score of NaN and continue, which would hide an exhausted budget. `QueriesExhaustedError` is one too.
     """
 
 

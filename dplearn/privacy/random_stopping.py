@@ -37,16 +37,15 @@ class RandomStopping:
     min(most, 2 + concentration). Let f(x) be the sum of p_k x^k, where p_k is the probability of k runs. An
     outcome y with probability Q(y) in one run is published with probability Q(y) times the mean of f'(u) over
     u from s, the probability of a lower rank than that of y, to s + r, where r is that of the same rank. For
-    neighbours f'(u) / f'(u') is at most exp((m - 1) epsilon), since f' has degree most - 1, and since
-    (1 - x)^(1 + concentration) f'(x) never increases. The whole proof is in docs/theory/composition.md.
+    neighbours f'(u) / f'(u') is at most exp((m - 1) epsilon). The whole proof is in
+    docs/theory/composition.md.
 
-    **Assumes.** The rank of an outcome is a function of the outcome: a score computed from private data is
-    part of the run's private outcome. The runs are independent. The number of runs and their duration are
-    secret.
+    **Assumes.** The rank of an outcome is a function of the outcome. The runs are independent. The number of
+    runs and their duration are secret.
 
     **Source.** Liu and Talwar (2019) for geometric numbers of runs; Papernot and Steinke (2022), Theorem 2
-    and Corollary 3, for truncated negative binomial numbers, which are unbounded. Here the number is bounded;
-    the condition on p_k and its proof are ours.
+    and Corollary 3, for truncated negative binomial numbers. Here the number is bounded; the condition on p_k
+    and its proof are ours.
 
     Examples
     --------

@@ -104,15 +104,12 @@ class StableAnswersNoise:
 
         Notes
         -----
-        This holds among any other queries, also if all queries are chosen adaptively. *Threshold redrawn:*
-        all earlier queries of the epoch were answered, which makes a large G1 more likely. So, given the
-        past, the probability of an abstention for a far query is at most r, that of the first query of an
-        epoch, and all n are answered with probability at least (1 - r)**n. *Threshold never redrawn:* given
-        G1 = z, abstentions for far queries are independent; all are answered with probability at least
-        (1 - b**(d - w + 1 + z))**n, and the mean of an n-th power is at least that power of the mean, 1 - r.
-
-        The other queries must cause fewer than `max_abstentions` abstentions, after which the sparse vector
-        stops.
+        This holds among any other queries that cause fewer than `max_abstentions` abstentions, also if all
+        are chosen adaptively. *Threshold redrawn:* all earlier queries of the epoch were answered, which
+        makes a large G1 more likely: an abstention for a far query has probability at most r, that of the
+        first query of an epoch, and all n are answered with (1 - r)**n. *Never redrawn:* given G1 = z,
+        abstentions for far queries are independent; all are answered with probability at least (1 - b**(d - w
+        + 1 + z))**n, and the mean of an n-th power is at least that power of the mean, 1 - r.
         """
         return self.threshold + _beyond(self.of_threshold, self.of_test, _refusals(n_queries, beta))
 
@@ -134,12 +131,12 @@ def stable_answers_noise(
     max_abstentions : int
         T: the number of abstentions after which the sparse vector stops; from 1 to 10**9.
     n_queries : int, default=1000
-        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
+        The number of stable queries that are all answered with probability 1 - beta; privacy does not depend
+        on it.
     beta : number, default=0.05
-        The noise is chosen such that all of them are answered with probability 1 - beta.
     renew_threshold : bool, optional
-        Whether to draw the noise of the threshold again after each abstention. None selects the variant
-        that answers queries at smaller distances.
+        Whether to draw the noise of the threshold again after each abstention. None: what answers at smaller
+        distances.
 
     Notes
     -----
