@@ -237,7 +237,6 @@ class StagedFit(TableFit):
         return self.whole.in_two_parts()
 
     def on(self, rows: Rows) -> Run:
-        """Return the fit on one table, which is read when it is first called."""
 
         @cache
         def before() -> tuple[int, Ready] | None:
@@ -276,7 +275,6 @@ class ReleaseFit(TableFit):
         return replace(self, values=lambda rows: [self.values(part) for part in (rows[:1], rows[1:]) if part])
 
     def on(self, rows: Rows) -> Run:
-        """Return the release of one table, which is read when it is first called."""
         groups = None if self.groups is None else self.groups(rows)
         values = self.values(rows)
         X, y = values if isinstance(values, tuple) else (values, None)

@@ -258,7 +258,6 @@ class _Singles:
         self._cached: dict[Any, Any] = {}  # one object for all occurrences of an outcome
 
     def draw(self, data: Any, size: int) -> list[Any]:
-        """Return `size` frozen outcomes."""
         run, cached = partial(self._fit, data), self._cached
         drawn = []
         for _ in range(size):
@@ -267,7 +266,6 @@ class _Singles:
         return drawn
 
     def bins(self, samples: list[Any]) -> "Bins":
-        """Return a bin for each outcome."""
         return Names([*samples[0], *samples[1]])
 
 
@@ -280,7 +278,6 @@ class _Batches:
         self._dtype: Any = None
 
     def draw(self, data: Any, size: int) -> NDArray[Any]:
-        """Return `size` numbers."""
         drawn = self._fit(data, self._dice, size)
         if not isinstance(drawn, np.ndarray) or drawn.shape != (size,) or drawn.dtype.kind not in "iuf":
             raise TypeError(f"fit must return an array of {size} integers or floats with batch=True")
@@ -314,7 +311,6 @@ class Names:
         self.size = len(self._names) + 1
 
     def place(self, outcomes: Sequence[Any]) -> NDArray[np.int64]:
-        """Return the bin of each outcome."""
         return np.array([self._bins.get(seen, self.size - 1) for seen in outcomes], dtype=np.int64)
 
     def event(self, mask: Mask) -> tuple[Any, ...]:

@@ -51,7 +51,6 @@ class TracedLearner:
     claim: ApproxDP = _CLAIM
 
     def trace(self, dice: Dice | None = None) -> TraceReport:
-        """Fit once, and return the report."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "n_samples is", UserWarning)  # few records are intended
             return trace_outputs(

@@ -330,7 +330,6 @@ class Regression:
         return f"numbers, {'moved to' if learner.clip_target else 'all'} within {ends}"
 
     def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
-        """Return the numbers."""
         advice = "leave records without a target out, if how many remain may be public"
         cells = _target_cells(table, options.target, source, advice)
         numbers = np.array([finite_number(str(table.number(options.target, cell))) for cell in cells])
@@ -359,7 +358,6 @@ class Regression:
         return [f"Standard deviation of residuals, released: {learner.residual_std_:.4g}"]
 
     def score(self, y: NDArray[Any], predicted: NDArray[Any]) -> tuple[str, float]:
-        """Return R^2."""
         return "R^2", float(r2_score(y, predicted))
 
 

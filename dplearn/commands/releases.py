@@ -69,7 +69,6 @@ def run_describe(options: argparse.Namespace) -> None:
 
 
 def run_synthetic(options: argparse.Namespace) -> None:
-    """Write synthetic records."""
     read = _Read(options)
     if options.target is not None:
         read.table.require("--target", options.target)
@@ -107,7 +106,6 @@ class _Read:
 
     @property
     def n(self) -> int:
-        """The number of records."""
         return len(self.table.columns[0])
 
     def goes_on(self, cost: Any) -> bool:

@@ -330,7 +330,6 @@ def warnings_shown() -> Iterator[None]:
 
 
 def open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
-    """Return the ledger to charge, or None."""
     return None if options.ledger is None else opened(options.ledger)
 
 

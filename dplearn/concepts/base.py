@@ -294,7 +294,6 @@ class CountedClass(ConceptClass):
         """Return the member at a position of the class's order, from 0."""
 
     def error_profile(self, columns: Any, y: Labels) -> ErrorProfile:
-        """Count the errors of all members; parameters as in `ConceptClass`."""
         return CountedErrors(self.error_counts(columns, y), self.member_at)
 
     def check_sums(self) -> None:
@@ -305,7 +304,6 @@ class CountedClass(ConceptClass):
         return [self.error_counts(columns, y).astype(np.int64, copy=False)]
 
     def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> ErrorProfile:  # noqa: ARG002
-        """Return the error profile of all records from the sums over their parts."""
         return CountedErrors(sums[0], self.member_at)
 
 

@@ -133,7 +133,6 @@ class Conjunctions(BitConcepts):
 
     @property
     def size(self) -> int:
-        """The number of conjunctions."""
         d = self.n_features
         return sum(comb(d, j) << j for j in range(min(self.max_literals, d) + 1))
 
@@ -179,7 +178,6 @@ class Conjunctions(BitConcepts):
         return ListedMembers(self, np.sort(last))
 
     def member_at(self, position: int) -> Conjunction:
-        """Return the conjunction at a position of the class's order, from 0."""
         return Conjunction(*conjunction_at(position, self.n_features, self.max_literals), self.domain)
 
 

@@ -185,7 +185,6 @@ class Corners(ConceptClass):
 
     @property
     def size(self) -> int:
-        """The number of corners."""
         return self._kinds * prod(size + 1 for size in self.sizes)
 
     @property
@@ -255,7 +254,6 @@ class Corners(ConceptClass):
             )
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> ErrorProfile:
-        """Count the errors of all corners; parameters as in `ConceptClass`."""
         of_class = [columns[feature] for feature in self.features]
         values = [distinct_values(codes) for codes in of_class]
         ranks = [np.searchsorted(each, codes) for each, codes in zip(values, of_class, strict=True)]
@@ -263,7 +261,6 @@ class Corners(ConceptClass):
         return CornerErrors(self, _nets(ranks, values, y), axes, np.bincount(y, minlength=2).tolist())
 
     def check_sums(self) -> None:
-        """Raise ValueError if the columns have too many pairs of values to count the records with each."""
         size = 2 * prod(self.sizes)
         if size > _MOST_COUNTS:
             raise ValueError(
@@ -280,7 +277,6 @@ class Corners(ConceptClass):
         return [label_histogram(cells, y, prod(self.sizes), 2)]
 
     def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> "CornerErrors":  # noqa: ARG002
-        """Return the error profile of all records from the sums over their parts."""
         (counts,) = sums
         nets = (counts[1] - counts[0]).reshape(self.sizes)
         axes = [(np.arange(size + 1, dtype=np.uint64), np.ones(size + 1, np.uint64)) for size in self.sizes]
@@ -296,7 +292,6 @@ class Corners(ConceptClass):
         return ListedCorners(self, columns)
 
     def most_dichotomies(self, n: int) -> int:
-        """Return an upper bound of the number of behaviours on any n records."""
         corners = prod(min(n + 1, size) for size in self.sizes) + 1  # and the empty one
         return self._kinds * corners
 
@@ -356,7 +351,6 @@ class ListedCorners(Corners):
         return CountedErrors(np.concatenate(counts), self._member_at)
 
     def _member_at(self, place: int) -> Corner:
-        """Return the member at a place in the order of all."""
         for above, listed in zip(self.directions, self.listed, strict=True):
             cells = np.argwhere(listed)
             if place < len(self.labels_inside) * len(cells):
@@ -577,7 +571,6 @@ def _digits_of_products(heights: NDArray[np.uint64], widths: NDArray[np.uint64])
 def _four_digits(
     a: NDArray[np.uint64], b: NDArray[np.uint64], c: NDArray[np.uint64], d: NDArray[np.uint64]
 ) -> list[NDArray[np.uint64]]:
-    """Return the digits of (a + 2**32 b) (c + 2**32 d)."""
     low, one, other, high = a * c, a * d, b * c, b * d
     second = (low >> _HALF) + (one & _LOW) + (other & _LOW)
     third = (second >> _HALF) + (one >> _HALF) + (other >> _HALF) + (high & _LOW)

@@ -74,7 +74,6 @@ class FiniteClass(CountedClass):
 
     @property
     def size(self) -> int:
-        """The number of concepts."""
         return len(self._functions) if self._functions else len(self._table)
 
     @property
@@ -141,7 +140,6 @@ class FiniteClass(CountedClass):
         return y.size - right.astype(np.int64)
 
     def member_at(self, position: int) -> "Listed":
-        """Return the concept at a position in the list."""
         if self._functions:
             function = self._functions[position]
             return Listed(position, getattr(function, "__name__", f"concept {position}"), None)

@@ -136,11 +136,9 @@ class Lines(ConceptClass):
 
     @property
     def size(self) -> int:
-        """The number of lines."""
         return self.p**2
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "_LineErrors":
-        """Count the errors of all lines; parameters as in `ConceptClass`."""
         x, z = (column.tolist() for column in columns)
         nets: Counter[tuple[int, int]] = Counter()
         for point, label in zip(zip(x, z, strict=True), y.tolist(), strict=True):

@@ -142,7 +142,6 @@ class Parities(BitConcepts):
 
     @property
     def size(self) -> int:
-        """The number of parities."""
         return 1 << self.n_features + self.fit_intercept
 
     @property
@@ -156,7 +155,6 @@ class Parities(BitConcepts):
         return np.concatenate((errors, len(y) - errors)) if self.fit_intercept else errors
 
     def error_profile(self, columns: Sequence[NDArray[np.uint8]], y: Labels) -> ErrorProfile:
-        """Count the errors of all parities; parameters as in `error_counts`."""
         return self.profile_of(points_of(columns), y)
 
     def profile_of(self, points: NDArray[Any], y: NDArray[Any]) -> ErrorProfile:
@@ -176,7 +174,6 @@ class Parities(BitConcepts):
         return CountedErrors(errors, self.member_at)
 
     def member_at(self, position: int) -> Parity:
-        """Return the parity at a position of the class's order, from 0."""
         if not 0 <= position < self.size:
             raise IndexError("position is beyond the last parity")
         features = tuple(i for i in range(self.n_features) if position >> i & 1)

@@ -100,7 +100,6 @@ class DecisionStumps(ConceptClass):
 
     @property
     def size(self) -> int:
-        """The number of stumps."""
         return self._cuts_of_all() * len(self.pairs)
 
     @property
@@ -149,7 +148,6 @@ class DecisionStumps(ConceptClass):
         return self._dividing([distinct_values(columns[feature]) for feature in self.features])
 
     def most_dichotomies(self, n: int) -> int:
-        """Return an upper bound of the number of behaviours on any n records."""
         distinct = sum(a != b for a, b in self.pairs)
         cuts = sum(min(n, int(self.domain.domains[feature].size)) for feature in self.features)
         return cuts * distinct + self.n_labels
@@ -160,7 +158,6 @@ class DecisionStumps(ConceptClass):
         return [np.bincount(columns[feature], minlength=sizes[feature]) for feature in self.features]
 
     def dichotomies_of_sums(self, sums: Sequence[NDArray[np.int64]]) -> "ListedStumps":
-        """Return the class of `dichotomies` from the sums of `value_sums` over the parts of the records."""
         domains = self.domain.domains
         return self._dividing(
             [
@@ -178,13 +175,11 @@ class DecisionStumps(ConceptClass):
         return ListedStumps(self, cuts)
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CutErrors":
-        """Count the errors of all stumps; parameters as in `ConceptClass`."""
         labels = y.astype(np.min_scalar_type(self.n_labels))
         totals = np.bincount(labels, minlength=self.n_labels)
         return CutErrors(self, totals, lambda feature: self.cuts(feature, columns, labels))
 
     def check_sums(self) -> None:
-        """Raise ValueError if the domains have too many values to count the records with each."""
         size = self.n_labels * sum(self.domain.domains[feature].size for feature in self.features)
         if size > _MOST_COUNTS:
             raise ValueError(
@@ -199,7 +194,6 @@ class DecisionStumps(ConceptClass):
         return [label_histogram(columns[each], y, sizes[each], self.n_labels) for each in self.features]
 
     def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> "CutErrors":  # noqa: ARG002
-        """Return the error profile of all records from the sums over their parts."""
 
         def cuts(feature: int) -> Cuts:
             histogram = sums[self.features.index(feature)]

@@ -10,7 +10,6 @@ _WIDTH, _HEIGHT = 3.0, 2.4  # inches of a panel
 
 
 def axes_or_new(ax: Any) -> Any:
-    """Return `ax`, or the axes of a new figure."""
     return _pyplot().subplots()[1] if ax is None else ax
 
 

@@ -353,7 +353,6 @@ def _evidence(parts: list[tuple[str, Any]]) -> Iterator[tuple[str, Evidence | No
 
 
 def _spent(ledger: PrivacyLedger, other: PrivacyLedger | None) -> Guarantee:
-    """Return the guarantee of all releases in a ledger."""
     if other is not None:
         raise ValueError("ledger must be None for the card of a ledger")
     if not ledger.history():

@@ -108,7 +108,6 @@ def parts_of(estimator: Any, prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def account_of(parts: list[tuple[str, Any]]) -> PrivacyLedger | None:
-    """Return the ledger to which the parts are charged."""
     ledgers = {id(each): each for _, part in parts if (each := getattr(part, "ledger", None)) is not None}
     # Two objects with the same file are one ledger.
     accounts = {each.path or place: each for place, each in ledgers.items()}
@@ -128,7 +127,6 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
 
 
 def in_short(guarantee: Guarantee) -> str:
-    """Return a guarantee in one line."""
     *numbers, neighbors, kept = figures(guarantee)
     return ", ".join([*(f"{name} {value}" for name, value in numbers), neighbors[1], kept[1]])
 
@@ -224,7 +222,6 @@ def greatest_belief(guarantee: Guarantee, prior: Fraction) -> str:
 
 
 def _approximate(guarantee: Guarantee) -> ApproxDP:
-    """Return the guarantee, or the approximate one that it implies."""
     if isinstance(guarantee, ZeroConcentratedDP):
         return guarantee.to_approx(_DELTA)
     if isinstance(guarantee, ApproxDP):

@@ -372,7 +372,6 @@ def _tier(given: Mapping[str, Any]) -> int:
 
 
 def _lines(value: Any, indent: str) -> Iterator[str]:
-    """Yield lines of YAML."""
     for key, part in value.items():
         if isinstance(part, dict):
             yield f"{indent}{key}:"

@@ -56,7 +56,6 @@ class Categories(Domain):
 
     @property
     def size(self) -> int:
-        """The number of categories, including `other`."""
         return len(self.values) + self.other
 
     @property
@@ -119,7 +118,6 @@ class Categories(Domain):
 
     @property
     def assumption(self) -> str:
-        """The precondition on the column, as listed in a guarantee."""
         if self.other:
             return f"the list of {len(self.values)} categories is public"
         return f"values are among {len(self.values)} public categories"
@@ -178,7 +176,6 @@ class Hashed(Domain):
 
     @property
     def size(self) -> int:
-        """The number of buckets."""
         return self.buckets
 
     def encode(self, values: Any) -> Codes:
@@ -208,7 +205,6 @@ class Hashed(Domain):
 
     @property
     def assumption(self) -> str:
-        """The precondition on the column, as listed in a guarantee."""
         return "values are of any kind"
 
 

@@ -95,7 +95,6 @@ class Dates(IntegerRange):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that make an equal domain, the ends as texts; `missing` only where it is True."""
         low, high = self.texts([self.low, self.high])
         given = super().parameters | {"low": low, "high": high}
         return {"low": low, "high": high, "step": self.step} | given
@@ -109,7 +108,6 @@ class Dates(IntegerRange):
 
     @property
     def _unit(self) -> int:
-        """The nanoseconds of a unit."""
         return _UNITS[self._length[1]]
 
     def _in_steps(self, units: Any) -> Any:

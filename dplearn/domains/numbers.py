@@ -123,12 +123,10 @@ class IntegerRange(_WithGaps):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that make an equal domain; `missing` only where it is True."""
         return {"low": self.low, "high": self.high, "outside": self.outside} | _if_missing(self.missing)
 
     @property
     def size(self) -> int:
-        """The number of integers, plus 1 if missing values have a code."""
         return self.high - self.low + 1 + self.missing
 
     def encode(self, values: Any) -> Codes:
@@ -229,7 +227,6 @@ class IntegerRange(_WithGaps):
 
     @property
     def assumption(self) -> str:
-        """The precondition on the column, as listed in a guarantee."""
         gaps = " or missing" if self.missing else ""
         whole = f"{self._whole} from {self._text(self.low)} to {self._text(self.high)}"
         if self.outside == "accept":
@@ -308,13 +305,11 @@ class Grid(_WithGaps):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that make an equal domain; `missing` only where it is True."""
         given = {"low": self.low, "high": self.high, "size": self.points, "outside": self.outside}
         return given | _if_missing(self.missing)
 
     @property
     def size(self) -> int:
-        """The number of points, plus 1 if missing values have a code."""
         return self.points + self.missing
 
     @cached_property
@@ -389,7 +384,6 @@ class Grid(_WithGaps):
 
     @property
     def assumption(self) -> str:
-        """The precondition on the column, as listed in a guarantee."""
         gaps, bounds = " or missing" if self.missing else "", f"from {self.low:g} to {self.high:g}"
         if self.outside == "accept":
             return _ANY
@@ -465,7 +459,6 @@ class Floats(_WithGaps):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The arguments that make an equal domain; `outside` only where it is "accept"."""
         given = super().parameters
         return given if self.outside == "accept" else {k: v for k, v in given.items() if k != "outside"}
 
@@ -484,7 +477,6 @@ class Floats(_WithGaps):
 
     @property
     def size(self) -> int:
-        """The number of rounded values, including 0 and, with `missing`, the missing value."""
         return 2 * self._magnitudes + 1 + self.missing
 
     def encode(self, values: Any) -> Codes:
@@ -541,7 +533,6 @@ class Floats(_WithGaps):
 
     @property
     def assumption(self) -> str:
-        """The precondition on the column, as listed in a guarantee."""
         if self.outside == "accept":
             return _ANY
         return "values are finite numbers" + (" or missing" if self.missing else "")
@@ -596,7 +587,6 @@ class LargeIntegerRange(NumberDomain):
 
     @property
     def size(self) -> int:
-        """The number of integers."""
         return self.high - self.low + 1
 
     def encode(self, values: Any) -> Codes:
@@ -639,7 +629,6 @@ class LargeIntegerRange(NumberDomain):
 
     @property
     def assumption(self) -> str:
-        """The precondition on the column, as listed in a guarantee."""
         return f"values are integers from {_power_text(self.low)} to {_power_text(self.high)}"
 
 

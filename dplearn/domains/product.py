@@ -100,7 +100,6 @@ class Product:
         return fitting(self._in_full(), f"{type(self).__name__}({self._size})")
 
     def __str__(self) -> str:
-        """Return one line for each column."""
         columns = zip(self.names, self.domains, strict=True)
         lines = (f"  {name!r}: {domain!r}" for name, domain in columns)
         return "\n".join([f"{type(self).__name__} of {self._size}", *lines])

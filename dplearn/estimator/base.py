@@ -549,7 +549,6 @@ class SeveralOutputsClassifier(HasImportances, PrivateClassifier):
         return likely if isinstance(self.classes_, list) else likely[0]
 
     def _label_columns(self, X: Any) -> list[NDArray[Any]]:
-        """Return the predicted labels of each output."""
         codes = self._codes(X)  # raises an error before a fit
         return label_columns(self.classes_ if isinstance(self.classes_, list) else [self.classes_], codes)
 
@@ -691,7 +690,6 @@ def chosen_epsilon(
 
 
 def _planned(learner: Any, n_samples: int, public: dict[str, Any], place: int) -> Any:
-    """Return the plan with the epsilon at a place."""
     epsilon = float(_EPSILONS[place])
     return clone(learner).set_params(epsilon=epsilon, ledger=None).plan(n_samples, **public)
 

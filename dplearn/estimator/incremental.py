@@ -132,7 +132,6 @@ class Incremental:
         return self
 
     def _continued(self, earlier: Calls | None, classes: Any, groups: Any, reproducible: bool) -> FitRecipe:
-        """Return the recipe of the next call."""
         recipe: FitRecipe = self._recipe(reproducible)
         refuse_unsupported(recipe, "partial_fit")
         if is_classifier(self):

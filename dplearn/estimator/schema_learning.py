@@ -179,7 +179,6 @@ class LearnedFit(FitRecipe):
     def release(
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
     ) -> SchemaRelease:
-        """Return the recipe of the schema at a cost."""
         # A local learner has no curator, who would see the records of the schema.
         curated = getattr(self.shell, "trust_model", "central") == "central"
         guarantee = replace(cost, assumes=TABLE)

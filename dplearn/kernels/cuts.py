@@ -36,7 +36,6 @@ class Cuts:
         return wrong
 
     def number(self, chosen: NDArray[np.bool_]) -> int:
-        """Return the number of cuts in the chosen intervals."""
         if self.lengths is None:
             return int(np.count_nonzero(chosen))
         lengths = self.lengths[chosen]  # their sum may be 2**64, so it is computed in two halves

@@ -54,7 +54,6 @@ def geometric_probabilities(ratio: Fraction, low: int, high: int) -> list[Fracti
 
 
 def _between(tails: list[Fraction]) -> list[Fraction]:
-    """Return the probabilities with the tails 1, the given ones, and 0."""
     return [above - below for above, below in zip([Fraction(1), *tails], [*tails, Fraction(0)], strict=True)]
 
 

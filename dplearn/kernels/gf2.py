@@ -580,7 +580,6 @@ class Echelon:
         return np.concatenate([np.empty(0, dtype=np.intp), *columns])
 
     def _rows(self) -> Words:
-        """Return the rows of all steps, 64 for each step."""
         none = np.empty((0, self.width + self.n_sides), dtype=WORD)
         return np.concatenate([none, *(step.rows for step in self._in_order())])
 

@@ -183,7 +183,6 @@ class CodePlaces:
         self._size = size
 
     def __call__(self, codes: NDArray[Any]) -> NDArray[np.int16]:
-        """Return the interval of each code, from 0 to `size`."""
         if codes.dtype == object:
             codes = codes.astype(np.uint64)
         if len(codes) < _FEW or not self._apart:

@@ -41,7 +41,6 @@ def distance_of_lead(lead: int) -> int:
 
 
 def net_counts(buckets: NDArray[np.int64], labels: NDArray[np.integer], n_buckets: int) -> NDArray[np.int64]:
-    """Return the net count of each bucket."""
     ones = labels.astype(bool)
     counts = [np.bincount(buckets[chosen], minlength=n_buckets) for chosen in (ones, ~ones)]
     return (counts[0] - counts[1]).astype(np.int64)
@@ -105,14 +104,12 @@ class KeyHash:
         check_count("bits", self.bits, high=LARGEST_BITS)
 
     def bucket(self, key: bytes) -> int:
-        """Return the bucket of a key."""
         digest = int.from_bytes(hashlib.blake2b(key, digest_size=_DIGEST).digest(), "big")
         return multiply_shift(
             digest, multiplier=self.multiplier, shift=self.shift, width=WIDTH, bits=self.bits
         )
 
     def buckets(self, keys: Iterable[bytes]) -> NDArray[np.int64]:
-        """Return the bucket of each key."""
         known: dict[bytes, int] = {}
         return np.array(
             [known[key] if key in known else known.setdefault(key, self.bucket(key)) for key in keys],

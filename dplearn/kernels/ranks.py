@@ -93,7 +93,6 @@ class UnsortedCodes:
         self._keep(*around(self._values, rank, rank + 1, check))
 
     def at(self, ranks: Places) -> list[int]:
-        """Return the codes of some ranks."""
         start, stop = int(np.min(ranks)), int(np.max(ranks)) + 1
         if not self._below <= start < stop <= self._below + len(self._kept):
             margin = stop - start  # further ranks often follow
@@ -284,7 +283,6 @@ class CodeCounts:
 
     @classmethod
     def of(cls, codes: NDArray[Any]) -> "CodeCounts":
-        """Return the counts of an array of codes."""
         if codes.dtype.itemsize > _NARROW:
             return cls(*np.unique(codes, return_counts=True))
         counts = np.bincount(codes)
@@ -305,7 +303,6 @@ class CodeCounts:
         return int(self.counts.sum())
 
     def at(self, ranks: Places) -> list[int]:
-        """Return the codes of some ranks."""
         return self.codes[self._upto.searchsorted(np.asarray(ranks), "right")].tolist()
 
     def count(self, codes: Any) -> tuple[Any, Any]:

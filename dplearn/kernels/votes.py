@@ -233,7 +233,6 @@ def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
 
 
 def midpoints(winner: NDArray[Any], n_bins: int) -> NDArray[np.float64]:
-    """Return the midpoints of bins."""
     return (2 * winner + 1) / (2 * n_bins)
 
 

@@ -192,7 +192,6 @@ def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:
 
 
 def _denied(name: str, test: str) -> str:
-    """Return the negation of a condition."""
     contrary = {"== ": "!= ", "<= ": "> ", "< ": ">= ", "is ": "is not "}
     for word, other in contrary.items():
         if test.startswith(word):

@@ -157,7 +157,6 @@ def _spread(low: int, high: int) -> list[int]:
 
 
 def _log_rivals(levels: int) -> float:
-    """Return ln(2**levels - 1)."""
     return levels * math.log(2) + math.log1p(-(0.5**levels))
 
 

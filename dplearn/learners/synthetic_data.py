@@ -114,12 +114,10 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
 
     @property
     def _types(self) -> TableTypes:
-        """The kind of the synthetic table."""
         return _types(getattr(self, "feature_names_in_", None))
 
     @property
     def _read_types(self) -> TableTypes:
-        """The types that the estimator is given."""
         return _types(getattr(self, "feature_names_in_", None), self._features)
 
     @property

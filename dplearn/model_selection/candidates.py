@@ -226,7 +226,6 @@ class Exposure:
 
     @classmethod
     def of(cls, splits: Sequence[Split], n: int) -> "Exposure":
-        """Return the exposure of splits of n records."""
         trains, tests = (
             np.bincount(np.concatenate([split[part] for split in splits]), minlength=n) for part in (0, 1)
         )

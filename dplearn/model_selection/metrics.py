@@ -194,7 +194,6 @@ def _ratio_values(ratio: str, table: NoisyTable) -> list[float]:
 
 
 def _of_one_label(ratio: str, asked: "Asked") -> Measure:
-    """Return the measure of a ratio for the positive label."""
     place = _positive(asked, others=[f"{ratio}_{average}" for average in ("macro", "micro", "weighted")])
     return Measure(
         ConfusionCounts(asked.labels),
@@ -582,7 +581,6 @@ def _roc_auc_ovr(asked: Asked) -> Measure:
 
 
 def _edges(asked: Asked) -> tuple[float, ...]:
-    """Return the inner edges of the bins."""
     scorer, given = asked.scorer, asked.scorer.bins
     if np.ndim(given) == 0 and not isinstance(given, str):
         count = check_count("bins", given, low=2, high=_MOST_BINS)

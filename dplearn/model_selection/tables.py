@@ -224,7 +224,6 @@ class TargetSums(Statistic):
         return np.array([each.sum() for each in cells])
 
     def _shares(self, numbers: Floats64) -> Floats64:
-        """Return (number - M) / R, in [-1/2, 1/2]."""
         half = (self.high_end - self.low_end) / 2
         shares = (numbers - (self.low_end + half)) / half / 2
         return np.asarray(shares.clip(-0.5, 0.5))

@@ -332,7 +332,6 @@ def _checked_split(cv: Any) -> Any:
 
 
 def _checked_thresholds(thresholds: Any) -> Floats64:
-    """Return the thresholds, ascending."""
     if isinstance(thresholds, str) or not np.ndim(thresholds):
         count = check_count("thresholds", thresholds, low=1, high=_MOST_THRESHOLDS)
         return np.asarray(expit(np.linspace(-FARTHEST, FARTHEST, count) if count > 1 else np.zeros(1)))

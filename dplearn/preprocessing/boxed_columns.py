@@ -87,7 +87,6 @@ class Box:
 
     @property
     def half(self) -> Numbers:
-        """Half of the length of each interval."""
         return self.high / 2 - self.low / 2
 
 

@@ -89,32 +89,26 @@ class Composition(Event):
 
     @cached_property
     def failure(self) -> Fraction:
-        """Return the sum of the failure probabilities."""
         return sum((count * event.failure for event, count in self.parts), Fraction(0))
 
     @cached_property
     def pure(self) -> Fraction | None:
-        """Return the sum of the epsilons."""
         return _sum((event.pure, count) for event, count in self.parts)
 
     @cached_property
     def rho(self) -> Fraction | None:
-        """Return the sum of the rhos."""
         return _sum((event.rho, count) for event, count in self.parts)
 
     @cached_property
     def mu2(self) -> Fraction | None:
-        """Return the sum of the mu^2."""
         return _sum((event.mu2, count) for event, count in self.parts)
 
     @cached_property
     def mu2_failure(self) -> Fraction:
-        """Return the sum of the failure probabilities of the mu^2."""
         return sum((count * event.mu2_failure for event, count in self.parts), Fraction(0))
 
     @cached_property
     def breakpoints(self) -> tuple[float, ...]:
-        """Return the breakpoints of all Renyi curves, sorted."""
         return tuple(sorted({point for event, _ in self.parts for point in event.breakpoints}))
 
     @cached_property
@@ -128,7 +122,6 @@ class Composition(Event):
         return np.array(sorted(rows)).reshape(-1, 3)
 
     def renyi(self, orders: Floats) -> Floats:
-        """Return the sum of the Renyi curves, rounded up; it does not depend on the order of the events."""
         epsilons, rhos, counts = self._plain.T
         curves = pure_and_concentrated(epsilons, rhos, orders)
         own = [(event, count) for event, count in self.parts if type(event).renyi is not Event.renyi]

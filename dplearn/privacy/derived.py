@@ -99,7 +99,6 @@ class SampledWithReplacement(Event):
 
     @cached_property
     def failure(self) -> Fraction:
-        """Return delta', rounded up; if epsilon is 0 or m is 1 it is delta m / n."""
         if self.m == 1 or not self._epsilon:
             return short_above(self.event.failure * Fraction(self.m, self.n))
         growth, factor = self._growth
@@ -107,7 +106,6 @@ class SampledWithReplacement(Event):
 
     @cached_property
     def pure(self) -> Fraction:
-        """Return epsilon', rounded up; at most epsilon, since the constructor requires R <= exp(epsilon)."""
         return short_above(min(self._log_factor, self.event.pure or Fraction(0)))
 
 
@@ -157,36 +155,29 @@ class Parallel(Event):
 
     @cached_property
     def failure(self) -> Fraction:
-        """Return the greatest failure probability of a part, or the sum of the two greatest."""
         return self._over_parts(event.failure for event in self._worst) or Fraction(0)
 
     @cached_property
     def pure(self) -> Fraction | None:
-        """Return the greatest epsilon of a part, or the sum of the two greatest."""
         return self._over_parts(event.pure for event in self._worst)
 
     @cached_property
     def rho(self) -> Fraction | None:
-        """Return the greatest rho of a part, or the sum of the two greatest."""
         return self._over_parts(event.rho for event in self._worst)
 
     @cached_property
     def mu2(self) -> Fraction | None:
-        """Return the greatest mu^2 of a part, or the sum of the two greatest."""
         return self._over_parts(event.mu2 for event in self._worst)
 
     @cached_property
     def mu2_failure(self) -> Fraction:
-        """Return the greatest failure probability of a part's mu^2, or the sum of the two greatest."""
         return self._over_parts(event.mu2_failure for event in self._worst) or Fraction(0)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Return the breakpoints of all parts' Renyi curves."""
         return tuple(point for event, _ in self.parts for point in event.breakpoints)
 
     def renyi(self, orders: Floats) -> Floats:
-        """Return the greatest divergence of a part, or the sum of the two greatest, at each order."""
         curves = np.sort([event.renyi(orders) for event in self._worst] or [np.zeros(orders.shape)], axis=0)
         return curves[-1] if self.by == "position" else curves[-2:].sum(axis=0) * _MARGIN
 

@@ -160,7 +160,6 @@ class PureDP(Event):
 
     @property
     def pure(self) -> Fraction:
-        """Return epsilon."""
         return self.epsilon
 
 
@@ -189,12 +188,10 @@ class Approximate(Event):
 
     @property
     def failure(self) -> Fraction:
-        """Return delta, rounded up to a Fraction with a short denominator."""
         return short_above(self.delta)
 
     @property
     def pure(self) -> Fraction:
-        """Return epsilon."""
         return self.epsilon
 
 
@@ -216,12 +213,10 @@ class BoundedRange(PureDP):
 
     @property
     def rho(self) -> Fraction:
-        """Return epsilon^2 / 8."""
         return short_above(self.epsilon**2 / 8)
 
     @property
     def mu2(self) -> Fraction:
-        """Return pi epsilon^2 / 8, rounded up (docs/theory/noisy_counts.md)."""
         return short_above(mu2_of_pure(self.epsilon) / 4)
 
 
@@ -253,7 +248,6 @@ class ZeroConcentrated(Event):
 
     @cached_property
     def rho(self) -> Fraction:
-        """Return rho, rounded up to a Fraction with a short denominator."""
         return short_above(self.cost)
 
 
@@ -291,18 +285,15 @@ class Gaussian(Event):
 
     @cached_property
     def rho(self) -> Fraction:
-        """Return sensitivity2 / (2 sigma2), rounded up to a Fraction with a short denominator."""
         return short_above(self.sensitivity2 / (2 * self.sigma2))
 
     @cached_property
     def mu2(self) -> Fraction | None:
-        """Return sensitivity2 / (sigma2 - 4), rounded up, or None if sigma2 is at most 4."""
         mu2 = mu2_of_gaussian(self.sensitivity2, self.sigma2)
         return None if mu2 is None else short_above(mu2)
 
     @property
     def mu2_failure(self) -> Fraction:
-        """Return 2**-79."""
         return FAILURE
 
 
@@ -334,17 +325,14 @@ class GaussianSums(Event):
 
     @cached_property
     def rho(self) -> Fraction:
-        """Return mu^2 / 2, rounded up to a Fraction with a short denominator."""
         return short_above(self.budget)
 
     @property
     def mu2(self) -> Fraction:
-        """Return mu^2, rounded up to a Fraction with a short denominator."""
         return 2 * self.rho
 
     @property
     def mu2_failure(self) -> Fraction:
-        """Return 2**-79."""
         return FAILURE
 
 
@@ -378,11 +366,9 @@ class Renyi(Event):
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Return the given orders."""
         return tuple(float(order) for order in self.orders)
 
     def renyi(self, orders: Floats) -> Floats:
-        """Return the chords between the given points, rounded up."""
         return chords(self.orders, self.bounds, orders)
 
 

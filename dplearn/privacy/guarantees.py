@@ -365,7 +365,6 @@ class ApproxDP(Guarantee):
         )
 
     def sentence(self) -> str:
-        """Return the guarantee as an English sentence."""
         slack = f", up to an additive {decimal(self.delta)}" if self.delta else ""
         return (
             f"{self._change()} changes the probability of any set of published outcomes by at most a factor"
@@ -450,7 +449,6 @@ class ZeroConcentratedDP(Guarantee):
         return ApproxDP(epsilon, bound, self.neighbors, self.protects, self.assumes, self.reproducible)
 
     def sentence(self) -> str:
-        """Return the guarantee as an English sentence."""
         return (
             f"{self._change()} changes the distribution of the published outcome by a Renyi divergence of at"
             f" most {decimal(self.rho)} times the order."

@@ -242,7 +242,6 @@ class PrivacyLedger(Named):
         return vars(self) | {MARK: spent}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the state from a pickle."""
         self.__dict__.update(without_mark(state))
 
     def __copy__(self) -> Self:

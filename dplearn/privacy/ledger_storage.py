@@ -137,7 +137,6 @@ def new_record(number: int, estimator: str, guarantee: Guarantee, cost: Guarante
 
 
 def as_text(rule: PrivacyFilter, entries: list[Entry]) -> str:
-    """Return the table of a ledger as text."""
     return "\n".join([f"A privacy ledger of {rule.describe()}", *aligned(_rows(rule, entries))])
 
 
@@ -259,7 +258,6 @@ class MemoryAccount:
         return entry
 
     def entries(self) -> list[Entry]:
-        """Return all entries."""
         return list(self._book().entries)
 
     def spent(self) -> Guarantee:

@@ -180,7 +180,6 @@ class StatedPlan(Plan):
 
     @property
     def known_event(self) -> Event | None:
-        """The privacy event of the release, if more is known of it than the guarantee states."""
         return BoundedRange(self.guarantee.epsilon) if self.ranged else super().known_event
 
     @property

@@ -138,7 +138,6 @@ def _advice(cost: Guarantee, budget: Guarantee) -> str:
 
 
 def _of_kind(guarantee: Guarantee, kind: type[Guarantee]) -> Guarantee:
-    """Return the guarantee of that kind implied by `guarantee`."""
     if type(guarantee) is kind:
         return guarantee
     if isinstance(guarantee, ApproxDP) and not guarantee.delta:

@@ -230,7 +230,6 @@ def _beyond(a: Fraction, b: Fraction, refusals: Fraction) -> int:
 
 
 def _distance(epsilon: Fraction, odds: Fraction, spoil: Fraction, nones: int, refusals: Fraction) -> float:
-    """Return an approximation of `least_distance`."""
     size = float(min(epsilon, _LARGEST))
     of_threshold, test = size / float(1 + odds), size / float(1 + 1 / odds) / (2 * nones)
     passed = math.expm1(-test * nones) / math.expm1(-of_threshold - test * nones)

@@ -95,7 +95,6 @@ class LaplaceNoise:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of a sum."""
         ratio = self.ratio
         return self.unit * math.sqrt(2 * float(ratio)) / float(1 - ratio)  # exact where it is nearly 1
 
@@ -235,11 +234,9 @@ class CentralNoise:
         return replace(self, n=min(max(round(float(noisy) / 2.0**bits), 1), self.most_records))
 
     def _sums(self, query: StatisticalQuery, share: Fraction) -> SumNoise:
-        """Return the Gaussian noise of the totals."""
         return SumNoise.of(self.squared_l2(query), share * self.budget, self.most(query), query.size)
 
     def _can_be_drawn(self, query: StatisticalQuery, share: Fraction) -> bool:
-        """Return whether the sampler supports the noise."""
         return not self.gaussian or self._sums(query, share).sigma2 < _WIDEST
 
     def _of_totals(self, query: StatisticalQuery, share: Fraction) -> float:

@@ -142,7 +142,6 @@ class Oracle(ABC):
 
 
 def as_queries(queries: Any) -> list[StatisticalQuery]:
-    """Return queries as a list."""
     hint = "; wrap a function: MeanQuery(function, low=..., high=...)" if callable(queries) else ""
     wrong = f"queries must be at least one StatisticalQuery, got {type(queries).__name__}{hint}"
     if isinstance(queries, StatisticalQuery):
@@ -211,13 +210,11 @@ class BudgetedOracle(Oracle):
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """The rounds so far."""
         with self._account.use() as account:
             return account.rounds
 
     @property
     def left(self) -> Fraction:
-        """The remaining part of the budget."""
         with self._account.use() as account:
             return self._left(account)
 
@@ -293,7 +290,6 @@ def _affordable(share: Any, left: Fraction) -> Fraction:
 
 
 def _asked_table(records: Any) -> Table:
-    """Return records as a table; at least one."""
     table = as_table(records)
     if not len(table):
         raise ValueError("records must be at least one, got none")
@@ -513,12 +509,10 @@ class PopulationOracle(Oracle):
 
     @property
     def rounds(self) -> tuple[Round, ...]:
-        """The rounds so far."""
         return tuple(self._rounds)
 
     @property
     def left(self) -> Fraction:
-        """The remaining part of the budget, always 1: this oracle has no budget."""
         return Fraction(1)
 
     def map(self, image: Image) -> Self:

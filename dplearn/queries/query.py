@@ -150,7 +150,6 @@ class MeanQuery(StatisticalQuery):
         return _whole(values, self.low, self.high)
 
     def total(self, records: Any) -> NDArray[np.int64]:
-        """Return the sum, of shape (1,)."""
         return np.asarray(self.inputs(records).sum(keepdims=True), dtype=np.int64)
 
     def randomizer(self, epsilon: Any, kind: str = "bit", n_reports: int = 1) -> LocalRandomizer:  # noqa: ARG002
@@ -207,7 +206,6 @@ class HistogramQuery(StatisticalQuery):
         return _whole(values, 0, self.size - 1)
 
     def total(self, records: Any) -> NDArray[np.int64]:
-        """Return the number of records in each category."""
         if self._total is not None:
             return np.asarray(self._total(records), dtype=np.int64)
         return np.bincount(self.inputs(records), minlength=self.size).astype(np.int64)
@@ -292,7 +290,6 @@ class VectorQuery(StatisticalQuery):
         raise TypeError(_WRONG_ROWS.format(self.size))
 
     def total(self, records: Any) -> NDArray[np.int64]:
-        """Return the sum of all rows."""
         if self._total is not None:
             return np.asarray(self._total(records), dtype=np.int64)
         return np.asarray(self.inputs(records).sum(axis=0), dtype=np.int64)

@@ -132,7 +132,6 @@ class BitRandomizer(LocalRandomizer):
         return truth_probability(2, self.epsilon)
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
-        """Return bits."""
         values = values.clip(self.low, self.high)
         # P[bit = 1] = (value - low) / (high - low), so low + (high - low) bit has the value as its mean.
         bits = dice.below(self.high - self.low, size=len(values)) < values - self.low
@@ -142,13 +141,11 @@ class BitRandomizer(LocalRandomizer):
         return reports
 
     def probability(self, value: Any, report: int) -> Fraction:
-        """Return the probability of a bit."""
         share = Fraction(one_moved_into(int(value), self.low, self.high) - self.low, self.high - self.low)
         one = share * self._truth + (1 - share) * (1 - self._truth)
         return one if report == 1 else 1 - one if report == 0 else Fraction(0)
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return low + (high - low) times the estimated share of ones."""
         ones = (float(np.mean(reports)) - float(1 - self._truth)) / float(2 * self._truth - 1)
         return np.array([self.low + (self.high - self.low) * ones])
 
@@ -200,7 +197,6 @@ class LaplaceRandomizer(LocalRandomizer):
         return max(self.low - margin, -FAR), min(self.high + margin, FAR)
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
-        """Return integers."""
         low, high = self._ends
         reports: NDArray[np.int64] = laplace_counts(
             values.clip(self.low, self.high),
@@ -213,7 +209,6 @@ class LaplaceRandomizer(LocalRandomizer):
         return reports
 
     def probability(self, value: Any, report: int) -> Fraction:
-        """Return the probability of an integer; for an end, that of the tail from the end on."""
         low, high = self._ends
         away = report - one_moved_into(int(value), self.low, self.high)
         if not low <= report <= high:
@@ -232,7 +227,6 @@ class LaplaceRandomizer(LocalRandomizer):
         return self._ratio ** (one - two)
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the mean."""
         return np.array([float(np.mean(reports))])
 
     @property
@@ -300,21 +294,18 @@ class CategoryRandomizer(LocalRandomizer):
         return truth_probability(self.size, self.epsilon)
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
-        """Return categories."""
         reports: NDArray[np.int64] = randomized_response(
             values.clip(0, self.size - 1), self.size, privacy=ApproxDP(self.epsilon), dice=dice
         )
         return reports
 
     def probability(self, value: Any, report: int) -> Fraction:
-        """Return the probability of a category."""
         if not 0 <= report < self.size:
             return Fraction(0)
         true = report == one_moved_into(int(value), 0, self.size - 1)
         return self._truth if true else (1 - self._truth) / (self.size - 1)
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the estimated share of each category."""
         return estimated_frequencies(reports, self.size, epsilon=self.epsilon)
 
     @property
@@ -392,13 +383,11 @@ class VectorRandomizer(LocalRandomizer):
         return BitRandomizer(-bound, bound, self.epsilon)
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
-        """Return 2 * coordinate + bit."""
         picked = dice.below(self._n_coordinates, size=len(values))
         coordinates = hadamard_coordinate(values, picked).clip(self._bit.low, self._bit.high)
         return np.asarray(2 * picked + self._bit.draw(coordinates, dice), dtype=np.int64)
 
     def probability(self, value: Any, report: int) -> Fraction:
-        """Return the probability of a coordinate and its bit."""
         picked, bit = divmod(report, 2)
         if not 0 <= picked < self._n_coordinates:
             return Fraction(0)
@@ -407,7 +396,6 @@ class VectorRandomizer(LocalRandomizer):
         return self._bit.probability(int(coordinate[0]), bit) / self._n_coordinates
 
     def estimate(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the estimated mean vector."""
         signed = (2 * (reports & 1) - 1) * self._bit.reach / 2
         sums = np.bincount(reports >> 1, weights=signed, minlength=self._n_coordinates)
         return hadamard_inverse(sums * (self._n_coordinates / len(reports)), self.size)

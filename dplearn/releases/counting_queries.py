@@ -343,7 +343,6 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
         return np.asarray(counts)
 
     def released(self, shares: NDArray[np.float64], plan: ReleasePlan) -> ReleasedShares:
-        """Return shares and their answers."""
         return ReleasedShares(self.values, shares, self.queries @ shares, plan)
 
 
@@ -518,7 +517,6 @@ def _assumed(domain: Any) -> tuple[str, ...]:
 
 
 def _checked_queries(queries: Any, domain: Domain) -> NDArray[np.int64]:
-    """Return queries as an array of 0 and 1."""
     if isinstance(domain, Categories) and hasattr(queries, "columns"):
         if list(queries.columns) != list(domain.values):
             raise ValueError("queries must have the categories of the domain as columns, in their order")
@@ -555,7 +553,6 @@ def _codes(values: Any, domain: Domain) -> Any:
 
 
 def _values_of(domain: Domain) -> list[Any]:
-    """Return the values of a domain in their order."""
     if isinstance(domain, Categories):
         return [*domain.values, *["other"] * domain.other]
     codes = np.arange(domain.size)

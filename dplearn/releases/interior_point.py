@@ -310,7 +310,6 @@ def more_than_are_close(distance: int, failure: Fraction) -> int:
 
 @lru_cache(maxsize=64)
 def _published_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
-    """Return the sizes of Theorem 3.4."""
     check_number("epsilon", epsilon, high=1)
     logs = max(1, iterated_logarithm(size))
     share, slack, failure = epsilon / (2 * logs), delta / (2 * logs), beta / (3 * logs)

@@ -244,7 +244,6 @@ def _refuse_types(dtype: Any) -> None:
 
 @ignores_float_errors
 def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True) -> Codes:
-    """Return the code of each value."""
     column = read_column(values)
     if takes_missing:
         return domain.encode(column)

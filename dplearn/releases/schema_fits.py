@@ -199,7 +199,6 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
 # A search for the number of records needed plans many times with the same budget.
 @lru_cache(maxsize=64)
 def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the epsilon that rho implies at a delta."""
     return Fraction(least_epsilon(ZeroConcentrated(rho), delta))
 
 

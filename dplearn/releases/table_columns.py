@@ -51,14 +51,12 @@ class TableColumn:
     def released(
         cls, name: str, domain: Domain, starts: Sequence[int], unused: Sequence[int], ranged: bool
     ) -> "TableColumn":
-        """Return a released column."""
         kinds = np.zeros(len(starts), dtype=np.int8)
         kinds[list(unused)] = UNUSED
         return cls(name, domain, np.array(starts, dtype=np.uint64), kinds, ranged)
 
     @property
     def size(self) -> int:
-        """The number of cells."""
         return len(self.starts)
 
     @property
@@ -84,7 +82,6 @@ class TableColumn:
 
     @property
     def marks(self) -> NDArray[np.int8]:
-        """The kind of each cell."""
         return np.zeros(self.size, dtype=np.int8) if self.kinds is None else self.kinds
 
     def near(self, cells: NDArray[np.bool_]) -> "TableColumn":
@@ -126,7 +123,6 @@ class TableColumn:
 
     @property
     def firsts(self) -> NDArray[np.float64]:
-        """The first number of each cell."""
         assert isinstance(self.domain, NumberDomain)
         return np.asarray(self.domain.decode(self.starts), dtype=np.float64)
 
@@ -137,7 +133,6 @@ class TableColumn:
         return self.gaps | (np.arange(self.size) >= listed)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
-        """Return the cell of each value."""
         if self.size == self.domain.size:
             return codes.astype(np.int16)
         return np.asarray(self._places(codes))
@@ -181,7 +176,6 @@ class TableColumn:
         return codes.astype(np.int64)
 
     def described(self) -> tuple[str, ...]:
-        """Return a description of each cell."""
         if isinstance(self.domain, Categories):
             rest = "missing or other" if None not in self.domain.values else "other"
             named = ["missing" if value is None else str(value) for value in self.domain.values]
@@ -196,7 +190,6 @@ class TableColumn:
 
 
 def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
-    """Return the cells of each column of a table."""
     return tuple(
         table_column(name, each, n_bins) for name, each in zip(domain.names, domain.domains, strict=True)
     )

@@ -142,7 +142,6 @@ class TableLayout:
 
     @property
     def rounds(self) -> int:
-        """The number of selections."""
         return len(self.columns) - len(self.first) if self.others else 0
 
     @property
@@ -286,7 +285,6 @@ def synthetic_table_plan(
     reach: int | None = None,
     budget: TableBudget | None = None,
 ) -> SyntheticTablePlan:
-    """Return the plan of a synthetic table."""
     budget = budget or TableBudget.of(guarantee, len(layout.base), layout.rounds, reach)
     if any(noise.rho and 1 / noise.rho >= _WIDEST for noise in (budget.base, budget.network)):
         raise ValueError(
@@ -313,7 +311,6 @@ def synthetic_table_plan(
 
 
 def replan(plan: SyntheticTablePlan, tables: "TableModel") -> SyntheticTablePlan:
-    """Return the plan with the cells of a release."""
     if tables.layout is plan.layout:
         return plan
     found = synthetic_table_plan(plan.guarantee, plan.n_samples, tables.layout, budget=plan.budget)
@@ -439,7 +436,6 @@ class TableModel:
         self._tables |= {(place,): margin for place, margin in margins.items()}
 
     def grow(self, step: NetworkStep) -> None:
-        """Add a column."""
         self.steps.append(step)
         self._grow(step)
         self._joints = {}
@@ -729,7 +725,6 @@ def _summed(table: NDArray[np.int64], cells: NDArray[np.int16], size: int, axis:
 
 
 def _merged_cells(new: Sequence[NDArray[np.int16]], cells: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Return records with the new cells."""
     found = np.empty_like(cells)
     for place, each in enumerate(new):
         found[:, place] = each[cells[:, place]]

@@ -106,7 +106,6 @@ class TableTypes:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> "TableTypes":
-        """Return the types of `to_dict`."""
         if record["kind"] not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {record['kind']!r}")
         return cls(record["kind"], tuple(record.get("types", ())), tuple(record.get("labels", ())))
@@ -249,7 +248,6 @@ def _name_of(dtype: Any) -> str:
 
 
 def _of_pandas(name: str, listed: Sequence[Any]) -> Any:
-    """Return a type of pandas by its name."""
     pandas = import_module("pandas")
     kind, _, of = name.partition(" of ")
     if kind in (_ORDERED, "category"):
@@ -272,7 +270,6 @@ def _of_polars(polars: Any, name: str) -> Any:
 
 
 def _of_arrow(name: str) -> Any:
-    """Return a type of Arrow by its name."""
     arrow = import_module("pyarrow")
     if zoned := re.fullmatch(r"timestamp\[(\w+), tz=(.+)\]", name):
         return arrow.timestamp(*zoned.groups())

@@ -60,7 +60,6 @@ class EncodedColumns(Columns):
 
     @property
     def columns(self) -> list[NDArray[Any]]:  # type: ignore[override]
-        """The columns."""
         return self._domain.encode(self._X)
 
     def __len__(self) -> int:
@@ -170,11 +169,9 @@ class EncodedMatrix(Columns):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of the matrix."""
         return len(self), len(self.design.names)
 
     def toarray(self) -> NDArray[np.float64]:
-        """Return the matrix."""
         return self.numbers().T
 
     def numbers(self, more: int = 0) -> NDArray[np.float64]:

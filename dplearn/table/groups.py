@@ -110,7 +110,6 @@ def _is_whole(value: Any) -> bool:
 
 
 def rows_of_shards(grouping: Grouping, shards: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Return the numbers of all rows of the groups in each shard."""
     order = np.argsort(grouping.members, kind="stable")
     counts = np.bincount(grouping.members, minlength=grouping.n_groups)
     of_group, none = np.split(order, np.cumsum(counts)[:-1]), np.arange(0)

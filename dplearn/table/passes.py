@@ -166,7 +166,6 @@ class InTurn(Parts):
         return Kept(self, made_by, fits)
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        """Yield the result of a task for each part."""
         n_parts = 0
         for X, y in watched(self._parts(), "Reading parts", self._n_parts):
             yield task_of(n_parts)(X, y)
@@ -182,7 +181,6 @@ class Kept(Parts):
         self._kept: list[Result] | None = None
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        """Yield the result of a task for each part."""
         kept, fit = [], True
         for number, made in enumerate(self._kept or self._parts.run(self._made_by)):
             if fit := fit and made.error is None and self._fits(made.value):

@@ -58,7 +58,6 @@ class PartedRanks:
         return len(self._passes.records)
 
     def at(self, ranks: Places) -> list[int]:
-        """Return the codes of some ranks."""
         start, stop = int(np.min(ranks)), int(np.max(ranks)) + 1
         near = self._passes.holding(self._column, start, stop)
         if near is None:

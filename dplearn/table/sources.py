@@ -299,7 +299,6 @@ class _Calls:
 
 
 def of_dask(X: Any) -> bool:
-    """Return whether X is a collection of Dask."""
     return hasattr(type(X), "__dask_graph__") and not type(X).__module__.startswith("xarray.")
 
 
@@ -473,7 +472,6 @@ class DaskParts(Parts):
 
     @classmethod
     def of(cls, X: Any, y: Any) -> "DaskParts":
-        """Return the partitions of X and y."""
         rows = partitions(X)
         if y is None or is_name(y):
             return cls([(each, None) for each in rows], y)
@@ -488,11 +486,9 @@ class DaskParts(Parts):
         return KeptInWorkers(self.tasks(made_by), fits)
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
         yield from self._computed(self.tasks(task_of))
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
-        """Return the sum of the results, which the workers add in groups."""
         results = self.tasks(task_of)
         while len(results) > 1:
             groups = [results[start : start + _GROUP] for start in range(0, len(results), _GROUP)]

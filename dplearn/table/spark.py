@@ -23,12 +23,10 @@ class SparkParts(Parts):
         self._numbers: dict[int, int] | None = None  # of the partitions with rows, from 0
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
-        """Yield the result of a task for each partition that has rows."""
         found = self._collected(self._mapped(task_of))
         yield from map(found.__getitem__, sorted(found))
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
-        """Return the sum of the results, which the workers add in groups."""
         results, left = self._mapped(task_of), len(self._numbers or ())
         while left > _GROUP:
             left = -(-left // _GROUP)

@@ -51,7 +51,6 @@ class Grouping:
 
     @property
     def n_groups(self) -> int:
-        """The number of groups; public."""
         return len(self.slots)
 
     @property
@@ -74,7 +73,6 @@ class Table:
     facts: Any = None  # public
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return self.blocks.n_rows if self.grouping is None else self.grouping.n_groups
 
     @property

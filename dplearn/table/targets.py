@@ -347,7 +347,6 @@ def labels_in_parts(found: Iterable[Sequence[NDArray[Any]] | None]) -> Any:
 
 
 def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
-    """Return the labels of all parts, sorted."""
     kinds = {part.dtype.kind for part in parts}
     if len({"f" if kind in "iuf" else kind for kind in kinds}) > 1:
         raise ValueError("y must hold labels of one type in all parts; classes=[...] declares them")
@@ -374,12 +373,10 @@ def check_equal_outputs(numbers: Iterable[int]) -> None:
 
 
 def label_columns(classes: Sequence[NDArray[Any]], codes: NDArray[np.integer]) -> list[NDArray[Any]]:
-    """Return the labels with the given codes, of each output."""
     return [labels[column] for labels, column in zip(classes, codes.T, strict=True)]
 
 
 def output_column(y: Any, i: int) -> Any:
-    """Return the labels of one output."""
     if is_frame(y):
         return frame_column(y, i)
     return y[:, i] if isinstance(y, np.ndarray) else [row[i] for row in y]
@@ -466,12 +463,10 @@ class TargetRange:
 
     @property
     def middle(self) -> float:
-        """The middle of the range."""
         return self.low / 2 + self.high / 2
 
     @property
     def half(self) -> float:
-        """Half the width of the range."""
         return self.high / 2 - self.low / 2
 
     @property

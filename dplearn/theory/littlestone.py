@@ -75,7 +75,6 @@ class Box:
     high: Point
 
     def __call__(self, point: Point) -> int:
-        """Return the label of a point."""
         return int(all(a <= x <= b for a, x, b in zip(self.low, point, self.high, strict=True)))
 
 
@@ -87,7 +86,6 @@ class Halfspace:
     bound: int
 
     def __call__(self, point: Point) -> int:
-        """Return the label of a point."""
         return int(2 * _product(self.weights, point) > self.bound)
 
 
@@ -99,7 +97,6 @@ class Ball:
     radius2: int
 
     def __call__(self, point: Point) -> int:
-        """Return the label of a point."""
         return int(sum((x - c) ** 2 for x, c in zip(point, self.centre, strict=True)) <= self.radius2)
 
 
@@ -294,7 +291,6 @@ class Row:
     labels: tuple[int, ...]
 
     def __call__(self, point: int) -> int:
-        """Return the label of a column."""
         return self.labels[point]
 
 

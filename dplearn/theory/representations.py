@@ -298,7 +298,6 @@ def _protocol_error(
 
 
 def _hypotheses(table: Bits) -> NDArray[np.uint8]:
-    """Return all labellings of the points."""
     if table.shape[1] > _MOST_POINTS:
         raise ValueError(f"concepts must have at most {_MOST_POINTS} points, got {table.shape[1]}")
     return np.array(list(product((0, 1), repeat=table.shape[1])), dtype=np.uint8)
@@ -391,7 +390,6 @@ def _sparse(blocks: list[tuple[Any, Any, float]], shape: tuple[int, int]) -> Any
 
 
 def _solved(result: Any) -> Any:
-    """Return a result of HiGHS, if it is an optimum."""
     if result.status != 0:
         raise RuntimeError(f"HiGHS found no optimum: {result.message}")
     return result

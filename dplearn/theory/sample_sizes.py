@@ -253,7 +253,6 @@ def noisy_counts_sample_size(
 
 
 def _numbers(epsilon: Any, alpha: Any, beta: Any) -> tuple[float, float, float]:
-    """Return the checked numbers as floats."""
     within = {"low": _TINY, "below": 1}
     return (
         float(check_number("epsilon", epsilon, above=0)),

@@ -400,7 +400,6 @@ class Rejection:
         return [drawn(request, _reference(request.query), self._dice) for request in self._now]
 
     def asked(self, candidate: list[int]) -> MeanQuery:
-        """Return the query for the mean of h for a candidate."""
         return self.question([*self.past, *zip(self._now, candidate, strict=True)])
 
     def accepts(self, answer: Answer) -> bool:

@@ -144,7 +144,6 @@ def block_case(
     tail_bits: int | None = None,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the points of blocks."""
     spent = ApproxDP(point) if sizes is None else sizes.privacy
     plan = BlockPlan(size or len(universe), 1, *sides, spacing, ApproxDP(noise), spent, sizes, _ANY)
     # Of each open end 2**-tail_bits may be left out, of the distribution at hand and of its neighbour's.

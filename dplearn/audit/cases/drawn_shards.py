@@ -90,7 +90,6 @@ class DrawnFit(TableFit):
     once: bool = True
 
     def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:
-        """Return the computation on one table, which is read at the first call."""
         X, y = (np.array(column) for column in zip(*rows, strict=True))
         more = {"X_public": PublicData(_QUERIES)} if self.make().needs_public_rows else {}
 

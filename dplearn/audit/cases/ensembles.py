@@ -82,7 +82,6 @@ class AnsweringFit(TableFit):
         return replace(self, table=lambda rows: two_parts(*self.table(rows)))
 
     def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:
-        """Return the computation on one table; its teachers are trained at the first call."""
         taught: list[tuple[Any, bytes, list[str]]] = []
 
         def run(dice: Dice) -> tuple[str, Any]:

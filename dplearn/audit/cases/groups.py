@@ -42,7 +42,6 @@ def rows_of_groups(rows: Rows) -> tuple[Any, Any]:
 
 
 def groups_of(rows: Rows) -> list[int]:
-    """Return the group of each row."""
     return [group for group, members in enumerate(rows) for _ in members]
 
 

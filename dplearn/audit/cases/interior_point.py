@@ -62,7 +62,6 @@ def tiny_sizes(
 def recursive_case(
     name: str, sizes: RecursiveSizes, universe: Sequence[int], n: int, size: int, *, required: Required
 ) -> AuditCase:
-    """Return a case of the whole recursion."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         found = recursive_interior_point(rows, size, sizes=sizes, privacy=sizes.privacy, dice=dice)

@@ -74,7 +74,6 @@ def schema_case(
     claim: ApproxDP,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the release of a schema."""
     return AuditCase(
         name,
         ReleaseFit(

@@ -31,7 +31,6 @@ def line_case(
     labels: Any = None,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a line."""
     method = "stability" if claim.delta else "pure"
     model = LineClassifier(
         p,

@@ -35,7 +35,6 @@ def masked_parity_case(
     required: Required,
     staged: bool = True,
 ) -> AuditCase:
-    """Return a case of the fit of a masked parity."""
     # A record's report is drawn whatever it holds. Counts move by 2 in all: a single signed one by itself.
     rules: dict[str, Rule] = {**RULES, "discrete_laplace": moved_by(2), "geometric": each_moved_by(2)}
     how: dict[str, Any] = {"rules": rules, "staged": staged, "required": required}

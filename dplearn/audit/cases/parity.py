@@ -29,7 +29,6 @@ def parity_case(
     required: Required,
     staged: bool = True,
 ) -> AuditCase:
-    """Return a case of the fit of a parity."""
     universe = list(product((0, 1), repeat=n_features + n_outputs))
     units = np.eye(n_features, n_features + n_outputs, dtype=int)
     still = list(islice(cycle(map(tuple, units.tolist())), n - (n if free is None else free)))

@@ -223,11 +223,9 @@ class Echo:
     classes_ = np.array([0, 1])
 
     def predict(self, X: Any) -> Any:
-        """Return the column."""
         return np.asarray(X)[:, 0]
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the column as the probability of 1."""
         likely = np.asarray(X, dtype=float)[:, 0]
         return np.column_stack([1 - likely, likely])
 

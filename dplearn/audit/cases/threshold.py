@@ -35,7 +35,6 @@ def threshold_case(
     staged: bool = True,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a threshold."""
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"epsilon": 1.0, "classes": ("no", "yes"), "domain": domain}
     model = ThresholdClassifier(method=method, **chosen | parameters)

@@ -155,7 +155,6 @@ def added_release(
     required: Required,
     verifies: tuple[str, ...],
 ) -> AuditCase:
-    """Return a case of a whole release."""
     setattr(release, "most_records", most_records)  # noqa: B010 - not of every release
     fit = ReleaseFit(lambda: release, taken, lambda found: (str(shown(found)), (found, str(found.plan))))
     claim = replace(release.cost, assumes=())

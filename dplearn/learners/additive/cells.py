@@ -87,7 +87,6 @@ class Column:
         return np.asarray(self.domain.decode(self.starts), dtype=np.float64)
 
     def described(self) -> tuple[str, ...]:
-        """Return a description of each cell."""
         values = self.values
         if values is None:
             shared = self.size < self.domain.size

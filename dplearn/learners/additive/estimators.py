@@ -437,7 +437,6 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         return self._loss().shift(self.class_weight_)
 
     def _models(self) -> "list[AdditiveClassifier]":
-        """Return the fitted model of each output."""
         check_is_fitted(self)
         return self.estimators_ if isinstance(self.classes_, list) else [self]
 
@@ -448,7 +447,6 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         return [model._sums(cells) for model in models]
 
     def _label_columns(self, X: Any) -> list[NDArray[Any]]:
-        """Return the predicted labels of each output."""
         codes = [
             (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 else sums.argmax(axis=1)
             for sums in self._margins(X)
@@ -812,7 +810,6 @@ def _loss_of_labels(counts: Sequence[int], order: int, clear: bool) -> Loss:
 
 
 def _label_counts(facts: FitFacts) -> list[int]:
-    """Return the number of labels of each output."""
     if not isinstance(facts, OutputsFacts):
         return [facts.n_labels]
     if facts.classes is None:
@@ -821,14 +818,12 @@ def _label_counts(facts: FitFacts) -> list[int]:
 
 
 def _checked_loss(loss: Any) -> type[NumberLoss]:
-    """Return the loss of numbers of a name."""
     if not isinstance(loss, str) or loss not in _LOSSES:
         raise ValueError(f"loss must be {' or '.join(map(repr, _LOSSES))}, got {shown(loss)}")
     return _LOSSES[loss]
 
 
 def _checked_interactions(interactions: Any) -> bool | str:
-    """Return the checked parameter `interactions`."""
     if isinstance(interactions, (bool, np.bool_)):
         return bool(interactions)
     if isinstance(interactions, str) and interactions == AUTO:

@@ -75,7 +75,6 @@ class Base:
 
     @property
     def outputs(self) -> "tuple[Base, ...]":
-        """The base of each output."""
         return self.bases or (self,)
 
 
@@ -99,7 +98,6 @@ class Loss(ABC):
 
     @property
     def outputs(self) -> "tuple[Loss, ...]":
-        """The loss of each output."""
         return (self,)
 
     @abstractmethod
@@ -146,22 +144,18 @@ class LogisticLoss(Loss):
         self._residuals = np.concatenate([-likely, _ONE - likely]).clip(-self.reach, self.reach)
 
     def base_queries(self) -> list[StatisticalQuery]:
-        """Return the histogram of the labels."""
         return [HistogramQuery(lambda records: records.y, categories=2)]
 
     def base(self, answers: Sequence[Answer]) -> Base:
-        """Return the base with the released shares of the labels."""
         p = _shares(answers[0])[1:]
         curvature, loss = p * (1 - p), LogisticLoss(self._given, float(p[0]))
         beyond = p - loss._centre / _ONE
         return Base(loss, beyond, curvature, curvature, _CURVED * curvature, np.log(p / (1 - p)))
 
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the indicator of the second label, minus its share."""
         return np.where(y == 1, _ONE - self._centre, -self._centre).astype(np.int64)[:, None]
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
-        """Return label minus probability, clipped."""
         steps = (margins[:, 0] >> _COARSER).clip(-self._last, self._last)
         places = steps + np.where(y == 1, 3 * self._last + 1, self._last)
         return self._residuals.take(places, mode="clip")[:, None]  # in range; this mode is faster
@@ -205,18 +199,15 @@ class SoftmaxLoss(Loss):
         self._likelihoods[-1] = 0.0
 
     def base_queries(self) -> list[StatisticalQuery]:
-        """Return the histogram of the labels."""
         return [HistogramQuery(lambda records: records.y, categories=self.n_outputs)]
 
     def base(self, answers: Sequence[Answer]) -> Base:
-        """Return the base with the released shares of the labels."""
         p = _shares(answers[0])
         curvature, logs, loss = p * (1 - p), np.log(p), SoftmaxLoss(self.n_outputs, self._order, p)
         beyond = p - loss._centre / _ONE
         return Base(loss, beyond, curvature, curvature, _CURVED * curvature, logs - logs.mean())
 
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the indicator of the label, minus the shares."""
         found = (y[:, None] == np.arange(self.n_outputs)) * _ONE - self._centre
         return np.asarray(found, dtype=np.int64)
 
@@ -228,7 +219,6 @@ class SoftmaxLoss(Loss):
         return math.isqrt(int((rows**2).sum(axis=1).max()) - 1) + 1
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
-        """Return the indicator of the label minus the probabilities, shortened."""
         behind = (margins.max(axis=1, keepdims=True) - margins) >> _COARSER
         likely = self._likelihoods.take(behind, mode="clip")  # 0 beyond the last
         # No quotient of such numbers is so near to the next integer that floats round it up to this integer.
@@ -239,7 +229,6 @@ class SoftmaxLoss(Loss):
         return shortened(apart, self.reach)
 
     def probabilities(self, margins: Floats64) -> Floats64:
-        """Return the probability of each label."""
         return np.asarray(softmax(margins, axis=1))
 
     def shift(self, weights: Floats64) -> Floats64:
@@ -272,18 +261,15 @@ class OutputsLoss(Loss):
 
     @property
     def outputs(self) -> tuple[Loss, ...]:
-        """The loss of each label."""
         return self._losses
 
     def base_queries(self) -> list[StatisticalQuery]:
-        """Return the histogram of each label."""
         sizes = [max(2, loss.n_outputs) for loss in self.outputs]
         return [
             HistogramQuery(partial(_labels_of, place), categories=size) for place, size in enumerate(sizes)
         ]
 
     def base(self, answers: Sequence[Answer]) -> Base:
-        """Return the base of all labels, given the histogram of each."""
         bases = [loss.base([answer]) for loss, answer in zip(self.outputs, answers, strict=True)]
         reaches: list[int | None] = [None, None]
         if self._order == 2:
@@ -301,12 +287,10 @@ class OutputsLoss(Loss):
         return Base(loss, **parts, bases=tuple(bases))
 
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the targets of all labels, shortened together."""
         found = [loss.targets(codes) for loss, codes in zip(self.outputs, y.T, strict=True)]
         return self._kept(np.concatenate(found, axis=1), self.target_reach, self._whole_target)
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
-        """Return the residuals of all labels, shortened together."""
         each = zip(self.outputs, np.split(margins, self._ends, axis=1), y.T, strict=True)
         found = [loss.residuals(own, codes) for loss, own, codes in each]
         return self._kept(np.concatenate(found, axis=1), self.reach, self._whole)
@@ -346,11 +330,9 @@ class NumberLoss(Loss):
         return target
 
     def base_queries(self) -> list[StatisticalQuery]:
-        """Return the query for the means of the target and of its square."""
         return [target_query(self._bits)]
 
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the residuals at margins of 0."""
         return self.residuals(np.zeros((len(y), 1), dtype=np.int64), y)
 
     def _spread_and_scale(self, variance: float, noise: float) -> tuple[float, int]:
@@ -392,7 +374,6 @@ class SquaredLoss(NumberLoss):
         self.centre = centre
 
     def base(self, answers: Sequence[Answer]) -> Base:
-        """Return the base around the released mean, in the unit of the released standard deviation."""
         [answer] = answers
         variance = answer.noise_variance
         noise = math.sqrt(variance)
@@ -419,17 +400,14 @@ class SquaredLoss(NumberLoss):
         return Base(self, 0 * one, one, variance, UNCLIPPED * one, 0 * one, unit=spread**2)
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
-        """Return target minus prediction, clipped."""
         return (in_scales(y, self.centre, self.scale)[:, None] - margins).clip(-self.reach, self.reach)
 
     def units(self, target: TargetRange) -> Units:
-        """Return the units: margins and residuals are in scales."""
         unit = target.half * self.scale / STEPS
         return Units(unit, float(target.decode(self.centre / STEPS)), unit)
 
     @staticmethod
     def predicted(sums: Floats64) -> Floats64:
-        """Return the sums."""
         return sums
 
 

@@ -137,7 +137,6 @@ class JointFeatures:
 
     @property
     def size(self) -> int:
-        """The number of features."""
         return int(self.weights.shape[1])
 
     def of(self, cells: NDArray[np.integer]) -> NDArray[np.int16]:
@@ -208,7 +207,6 @@ class JointBasis:
         return JointBasis(self.kernels, (self.weights * scales)[:, kept], (self.means * scales)[kept])
 
     def rounded(self, unit: float) -> JointFeatures:
-        """Return the features as integers."""
         scaled = self.weights / (unit * 2.0**_KERNEL)
         _, exponent = math.frexp(max(float(np.abs(scaled).max(initial=0.0)), _TINY))
         raised = 2.0 ** (_WEIGHT - exponent)

@@ -386,7 +386,6 @@ def _without_noise(params: FitRecipe, facts: FitFacts, domain: Any, beta: Fracti
 
 
 def _with_noise(plan: AdditivePlan) -> AdditivePlan:
-    """Return the plan with the deviations of the noise."""
     loss, shares = plan.loss, plan.shares
     most = max(each.target_reach for each in loss.outputs)
     return replace(

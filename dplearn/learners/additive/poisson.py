@@ -61,7 +61,6 @@ class PoissonLoss(NumberLoss):
         return TargetRange(0.0, target.high if target.high >= CLOSEST else 1.0, target.clip)
 
     def base(self, answers: Sequence[Answer]) -> Base:
-        """Return the base with the released mean, in the unit of the released standard deviation."""
         [answer] = answers
         noise = math.sqrt(answer.noise_variance)
         middle = float(answer.means[0].clip(-1.0, 1.0))
@@ -81,16 +80,13 @@ class PoissonLoss(NumberLoss):
         return Base(self, 0 * one, curvature, spread**2 * one, UNCLIPPED * curvature, 0 * one)
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
-        """Return count minus expected count, clipped."""
         expected = self._counts[(margins >> _COARSER).clip(-_LAST, _LAST) + _LAST]
         apart = in_scales(y, -STEPS, self.scale)[:, None] - expected
         return np.asarray(apart.clip(-self.reach, self.reach))
 
     def units(self, target: TargetRange) -> Units:
-        """Return the units: margins are logarithms of counts, and residuals are in scales."""
         return Units(1.0, math.log(target.half * self.mean / STEPS), target.half * self.scale / STEPS)
 
     @staticmethod
     def predicted(sums: Floats64) -> Floats64:
-        """Return the expected counts."""
         return np.asarray(np.exp(sums))

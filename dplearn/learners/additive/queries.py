@@ -104,7 +104,6 @@ class ColumnBundles:
         return sums
 
     def split(self, sums: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-        """Return the sums by the cells of each column."""
         found: list[NDArray[Any]] = []
         for total, sizes in zip(sums, self.bundles, strict=True):
             by_cells, places = total.reshape(sizes), range(len(sizes))
@@ -491,7 +490,6 @@ def pair_query(
 
 
 def residuals_at(loss: Loss, margins: Margins) -> Residuals:
-    """Return the residuals of records, given their margins."""
     return lambda block: loss.residuals(margins(block), block.y)
 
 
@@ -539,7 +537,6 @@ class _Sums:
         self._constant = np.zeros(n_outputs)
 
     def add(self, block: Block, factors: Integers) -> None:
-        """Add some records."""
         columns = np.ascontiguousarray(factors.T, dtype=np.float64)
         self._constant += columns.sum(axis=1)
         if self._rows.joint:
@@ -610,7 +607,6 @@ def _rounded(products: Integers, shift: int, longest: Integers | int, order: int
 
 
 def _towards_zero(products: Integers, shift: int) -> Integers:
-    """Return products / 2**shift, rounded towards 0."""
     return np.asarray(np.sign(products) * (np.abs(products) >> shift))
 
 

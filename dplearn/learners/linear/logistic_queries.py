@@ -400,7 +400,6 @@ def moments_query(plan: LogisticPlan) -> VectorQuery:
 
 
 def mean_row_query(plan: LogisticPlan) -> VectorQuery:
-    """Return the query for the mean row."""
 
     def total(records: LabelledRows) -> NDArray[np.int64]:
         if plan.by_place:

@@ -639,7 +639,6 @@ def matrix_of(plan: LinearPlan, moments: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _weights(plan: LinearPlan) -> NDArray[np.int64]:
-    """Return the weight of each moment."""
     on, off = moment_weights(plan.order)
     first, second = np.triu_indices(plan.n_numbers)
     return np.where(first == second, on, off).astype(np.int64)

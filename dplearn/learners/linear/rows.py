@@ -86,16 +86,13 @@ class OneHotRows(Columns):
         return OneHotRows(self.layout, numbers, places)
 
     def short_blocks(self) -> Iterator[tuple[slice, "OneHotRows"]]:
-        """Yield each block of rows, with its slice."""
         return ((block, self[block]) for block in blocks(len(self), _ROWS))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of the matrix."""
         return len(self), self.layout.size
 
     def toarray(self) -> NDArray[Any]:
-        """Return the matrix."""
         matrix = np.zeros(self.shape, dtype=self.numbers.dtype)
         matrix[:, self.layout.numbers] = self.numbers
         for places in self.places:

@@ -447,7 +447,6 @@ class RuleFit(FitRecipe):
         return plan
 
     def run(self, summary: "ErrorCounts | Table", plan: StatedPlan, dice: Dice) -> tuple[Concept, Any]:
-        """Return the rule, and with `probability` the noisy counts of predicted and true labels."""
         errors = summary
         if isinstance(errors, Table):
             profile = plan.concepts.profile_of_sums(errors.sums(_error_sums), len(errors))

@@ -264,7 +264,6 @@ class LineFit(FitRecipe):
         return leading_line(points, self.p), leading_point(points)
 
     def run(self, summary: "Summary | ErrorCounts", plan: StatedPlan, dice: Dice) -> tuple[Concept, bool]:
-        """Return the released concept, and whether it is an abstention."""
         if isinstance(summary, ErrorCounts):
             return selected(summary, select_exponential, privacy=plan.guarantee, dice=dice), False
         for_line, for_point = line_budgets(plan.guarantee.epsilon, plan.guarantee.delta)
@@ -280,7 +279,6 @@ class LineFit(FitRecipe):
 
 
 def _uniform_line(point: tuple[int, int] | None, p: int, dice: Dice) -> Line:
-    """Return a uniform line through a point, or of all."""
     slope = dice.below(p)
     if point is None:
         return Line(slope, dice.below(p), p)

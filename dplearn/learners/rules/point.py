@@ -421,7 +421,6 @@ def _least(method: str, n_keys: int, alpha: Any, beta: Any, guarantee: ApproxDP)
 
 
 def _hash(seed: Any, n_buckets: int) -> KeyHash:
-    """Return the public hash of a seed."""
     multiplier, shift = (public_seed(seed, part) for part in ("multiplier", "shift"))
     return KeyHash(multiplier, shift, n_buckets.bit_length() - 1)
 
@@ -636,7 +635,6 @@ class _Rule:
 
     @property
     def used(self) -> Sequence[int]:
-        """The columns that the rule uses."""
         return range(len(self.names) if self.where else 0)
 
     def _said(self, condition: str) -> str:
@@ -677,7 +675,6 @@ class ChosenPrefix(_Rule):
         return (buckets == bucket).astype(np.intp)
 
     def __repr__(self) -> str:
-        """Return the rule."""
         if self.where is None or not self.where[0]:
             return f"{self.labels[self.where is not None]!r} always"
         length, bucket = self.where
@@ -702,7 +699,6 @@ class ChosenKeys(_Rule):
     """
 
     def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
-        """Return the label code of each key."""
         if self.where == _EVERY:
             return np.ones(len(keys), dtype=np.intp)
         texts = map(spelled, keys)
@@ -712,7 +708,6 @@ class ChosenKeys(_Rule):
         return np.array([text in wanted for text in texts], dtype=np.intp)
 
     def __repr__(self) -> str:
-        """Return the rule."""
         if not self.where:
             return f"{self.labels[self.where is not None]!r} always"
         if self.hashed is not None:
@@ -723,7 +718,6 @@ class ChosenKeys(_Rule):
 
 
 def prefix_buckets(hashed: KeyHash, rows: Sequence[Any], lengths: Iterable[int]) -> list[NDArray[np.int64]]:
-    """Return for each length the bucket of the prefix of each row."""
     cells = [[spelled(cell) for cell in row] for row in rows]
     # The spelling of the tuple of the first cells.
     return [

@@ -294,7 +294,6 @@ def declared_columns(domain: Any) -> Any:
 
 
 def columns_of(domain: Product, feature: int | str | None) -> "list[CutColumn]":
-    """Return the columns with an ordered domain, or the one given by `feature`."""
     if feature is None:
         ordered = [CutColumn(place, each) for place, each in enumerate(domain.domains) if each.ordered]
         if not ordered:
@@ -351,7 +350,6 @@ class CutColumn:
 
     @property
     def places(self) -> Domain:
-        """The domain of the cuts."""
         return _PLACES if self.domain == _ALL_FLOATS else self.domain
 
     def of(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -360,7 +358,6 @@ class CutColumn:
         return nonuniform_codes(codes) if self.places is _PLACES else codes
 
     def stump(self, cut: int, labels: tuple[int, int]) -> Stump:
-        """Return the threshold at a cut from -1 to size - 1."""
         return Stump(self.feature, self.domain, self.last_code(cut), *labels)
 
     def last_code(self, cut: int) -> int:

@@ -243,7 +243,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         return likely if isinstance(self.classes_, list) else likely[0]
 
     def _label_columns(self, X: Any) -> list[NDArray[Any]]:
-        """Return the predicted labels of each output."""
         check_is_fitted(self)
         return [np.asarray(each.predict(X)) for each in self.estimators_]
 

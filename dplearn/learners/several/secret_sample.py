@@ -219,7 +219,6 @@ class SecretSampleFit(FitRecipe):
 
 
 def _planned(params: FitRecipe, n: int, inner_plan: Any) -> StatedPlan:
-    """Return the plan of a fit of n records."""
     m, guarantee = params.sample_size, inner_plan.guarantee
     return StatedPlan(
         _guaranteed(guarantee, m, n),
