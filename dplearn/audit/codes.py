@@ -76,16 +76,12 @@ class UniformCode(_ExactCode):
     Notes
     -----
     Compatible with any two concepts that differ at a point: all records are at that point. Given the biases
-    and a word that was made without user i, the codeword of i is independent of the word, so the number of
-    its outputs that agree with the word has a known distribution.
-
-    **Source.** Bun, Nissim and Stemmer (2016), Theorem 4.7, for the use of codes against agnostic learners;
-    the biases are those of the fingerprinting lemma, the p-values are ours.
+    and a word that was made without user i, the number of outputs in which the codeword of i agrees with the
+    word has a known distribution. **Source.** Bun, Nissim and Stemmer (2016), Theorem 4.7; the biases are
+    those of the fingerprinting lemma, the p-values are ours.
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.audit import UniformCode
     >>> from dplearn.chance import SeededDice
     >>> code = UniformCode.drawn(10, 1000, dice=SeededDice(0))
@@ -148,11 +144,8 @@ class ThresholdCode(_ExactCode):
     Notes
     -----
     Compatible with thresholds: user i is at the point i. Without user i, outputs of the types i and i + 1
-    cannot be told apart, so each set of them is equally likely to be those of type i + 1: the number of ones
-    that a word has among these is hypergeometric.
-
-    **Source.** Boneh and Shaw (1998), as used by Bun, Nissim and Stemmer (2016), Corollary 4.6; there each
-    type occurs equally often and the tails are Chernoff bounds.
+    cannot be told apart: the number of ones of a word among those of type i + 1 is hypergeometric.
+    **Source.** Boneh and Shaw (1998), as used by Bun, Nissim and Stemmer (2016), Corollary 4.6.
     """
 
     types: NDArray[np.int64]
@@ -214,8 +207,6 @@ class TardosCode(_Code):
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.audit import TardosCode
     >>> from dplearn.chance import SeededDice
     >>> len(TardosCode.drawn(10, dice=SeededDice(0)).biases)
@@ -273,8 +264,6 @@ class BonehShawCode(_Code):
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.audit import BonehShawCode
     >>> from dplearn.chance import SeededDice
     >>> BonehShawCode.drawn(10, dice=SeededDice(0)).words.shape
@@ -397,34 +386,28 @@ class InteriorPointCode:
 
     Notes
     -----
-    *Construction.* The code for one user is a uniform one of m numbers, S(1) = m. Let z_1, ..., z_i be the
-    words of a code for i users, with S(i) numbers. The code for i + 1 users has strings of S(i) digits in the
-    base b_i, so S(i + 1) = b_i ** S(i) numbers. Its x_0 has uniform digits, and x_j has the first z_j digits
-    of x_0, and uniform digits after these.
+    *Construction.* The code for one user is a uniform one of m numbers. Let z_1, ..., z_i be the words of a
+    code for i users, with S(i) numbers. That for i + 1 users has strings of S(i) digits in the base b_i: x_0
+    has uniform digits, and x_j has the first z_j digits of x_0, and uniform digits after these.
 
     *Tracing.* Let a be the number of first digits in which a word agrees with x_0, and z the greatest z_j.
     User 0 is accused if a > z. Otherwise user j is accused, if the code for i users accuses user j - 1 for
     the word a. In the code for one user, the user is accused for the user's number only.
 
     *Somebody is accused*, always, for an interior point of the words of any coalition. Proof: that of user 0
-    alone is x_0, which accuses user 0. Otherwise all words of the coalition agree with x_0 in at least as
-    many digits as the least z_j of its members, so a is at least that. If a <= z, it is an interior point of
-    all z_j, for which somebody is accused by induction.
+    alone is x_0. Otherwise all words of the coalition agree with x_0 in at least as many digits as the least
+    z_j of its members, so a is at least that. If a <= z, it is an interior point of all z_j, for which
+    somebody is accused by induction.
 
     *Innocents are accused* with probability at most 1 / m + 1 / b_1 + ... + 1 / b_(n - 1), whatever the
-    coalition does. Proof: if user 0 is innocent, the digit of x_0 after the first z is not known to the
-    coalition; a word has it with probability at most 1 / b. Another innocent is accused only by the code for
-    i users, for a number a that can be computed from x_0, random digits and the z_j of members; the claim
-    follows by induction. A single user without a codeword is accused with probability at most 1 / m.
+    coalition does. Proof: if user 0 is innocent, the coalition does not know the digit of x_0 after the first
+    z, which a word has with probability at most 1 / b. Another innocent is accused only by the code for i
+    users, for a number a that can be computed from x_0, random digits and the z_j of members.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma B.4, which differs in two places (see the
-    errata): its code for one user has one number, and it compares a with the greatest number of digits in
-    which some x_j agrees with x_0, which may exceed z.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma B.4, with two differences (see the errata).
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.audit import InteriorPointCode
     >>> from dplearn.chance import SeededDice
     >>> code = InteriorPointCode.drawn(3, 4, [8, 64], dice=SeededDice(0))

@@ -87,10 +87,9 @@ def exact_distribution(
     run : callable
         Takes dice, uses no other randomness, and returns the published values.
     tail_bits : int, default=40
-        Precision of draws with infinite support.
     turn : int, default=0
-        Every seventh path is run twice, starting with the first if `turn` is 0. A caller that computes many
-        distributions increments it, so that all paths are covered.
+        Every seventh path is run twice, starting with the first if `turn` is 0, to find randomness that does
+        not come from the dice; a caller of many distributions increments it.
     again : callable, optional
         The same computation, for the second runs; `run` by default.
 
@@ -155,8 +154,6 @@ def least_exp_epsilon(
     >>> from dplearn.audit import exact_distribution, least_exp_epsilon
     >>> fair = exact_distribution(lambda dice: dice.bernoulli(Fraction(1, 2)))
     >>> loaded = exact_distribution(lambda dice: dice.bernoulli(Fraction(3, 4)))
-    >>> least_exp_epsilon(fair, loaded)
-    (Fraction(2, 1), (0,))
     >>> least_exp_epsilon(fair, loaded, delta=Fraction(1, 8))
     (Fraction(3, 2), (0,))
     """
@@ -299,9 +296,8 @@ def enumerate_privacy(
     --------
     >>> from fractions import Fraction
     >>> from dplearn.audit import enumerate_privacy
-    >>> report = enumerate_privacy(
-    ...     lambda rows, dice: dice.bernoulli(Fraction(1 + 2 * rows[0], 4)), universe=[0, 1], n=1
-    ... )
+    >>> coin = lambda rows, dice: dice.bernoulli(Fraction(1 + 2 * rows[0], 4))
+    >>> report = enumerate_privacy(coin, universe=[0, 1], n=1)
     >>> report.exp_epsilon, report.n_distributions
     (Fraction(3, 1), 2)
     """

@@ -71,12 +71,9 @@ def fitted_with(model: Any, X: Any, y: Any = None, *, dice: Dice, groups: Any = 
     >>> from dplearn.audit import enumerate_privacy, fitted_with
     >>> from dplearn.domains import Bits
     >>> model = StatisticalQueryNaiveBayes(epsilon=1, delta=0, domain=Bits(), classes=[0, 1])
-    >>> records = [(0, 0), (0, 1), (1, 0), (1, 1)]  # one feature and the label
-    >>> report = enumerate_privacy(
-    ...     lambda rows, dice: fitted_with(model, [[x] for x, _ in rows], [y for _, y in rows], dice=dice),
-    ...     universe=records,
-    ...     n=1,
-    ... )
+    >>> def fit(rows, dice):  # one feature and the label
+    ...     return fitted_with(model, [[x] for x, _ in rows], [y for _, y in rows], dice=dice)
+    >>> report = enumerate_privacy(fit, universe=[(0, 0), (0, 1), (1, 0), (1, 1)], n=1)
     >>> round(report.epsilon, 6), report.n_distributions
     (1.0, 4)
     """

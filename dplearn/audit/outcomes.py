@@ -49,10 +49,9 @@ _CONTENT: dict[type, Callable[[Any], Any]] = {
 def freeze(value: Any) -> Any:
     """Return a hashable value, equal for two objects only if a program cannot distinguish them.
 
-    It includes types, dtypes, memory layouts, orders of dictionaries, attributes with a leading underscore,
-    closures of functions, base arrays of views, and the identity of mutable objects, because a caller can
-    read all of these. Objects are reduced as by pickle, and by their attributes in addition. Not included:
-    the identity of equal immutable values, and the line numbers of exceptions.
+    It includes types, memory layouts, orders of dictionaries, private attributes, closures, base arrays of
+    views, and the identity of mutable objects, which a caller can read; not the identity of equal immutable
+    values, and the line numbers of exceptions. Objects are reduced as by pickle, and by their attributes.
 
     Parameters
     ----------

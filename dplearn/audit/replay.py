@@ -61,9 +61,8 @@ def _cumulated(arguments: tuple[Any, ...]) -> tuple[list[int], list[int]]:
 def moved_by(sensitivity: int) -> Rule:
     """Return the rule for noise on counts that together move by at most `sensitivity`.
 
-    The noise of a count that is published within low..high lies between low - count and high - count; a
-    noisy test of a count compares the noise with a threshold minus the count. So the ends of a draw move by
-    the negative of the count's difference: both ends by the same amount, and those of all draws by at most
+    The noise of a count that is published within low..high lies between low - count and high - count. So both
+    ends of a draw move by the negative of the count's difference, and those of all draws by at most
     `sensitivity` in sum.
 
     Parameters
@@ -200,8 +199,6 @@ def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, 
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> from dplearn.audit import RULES, replay_violations
     >>> from dplearn.chance import SeededDice
@@ -294,9 +291,8 @@ def replay_privacy(
 
     Notes
     -----
-    Replay compares the arguments of draws only. It assumes the proof's statements about their outcomes and
-    the processing of the outcomes. Each draw is checked separately: ten releases of one count, each with the
-    whole budget, are not a violation; enumeration detects them.
+    It assumes the proof's statements about outcomes and their processing. Each draw is checked separately:
+    ten releases of one count, each with the whole budget, are not a violation; enumeration detects them.
 
     Examples
     --------

@@ -179,20 +179,13 @@ def sample_privacy(
     dice : Dice, optional
         Source of chance; the operating system's entropy unless given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described, or with `batch` the result of `fit` is not such an array.
-
     Notes
     -----
     A claim that is not refuted is not proved. Test a refuted claim again with ten times the samples: of many
     audits, about one in a million refutes a true claim by chance.
 
     The bounds are those of Clopper and Pearson. The probability of failure is divided equally among all
-    bounds: two for each event, at most six events. The events are fixed before the third part is drawn, so
-    the report holds with probability `confidence` for every choice of the first two parts.
-
+    bounds: two for each event, at most six events, which are fixed before the third part is drawn.
     **Source.** Ding, Wang, Wang, Zhang and Kifer (2018) and Bichsel, Steffen, Bogunovic and Vechev (2021)
     search for events; here the order, the length of the segment and the test use separate samples.
 

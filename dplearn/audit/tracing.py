@@ -103,20 +103,19 @@ def trace_outputs(
     Parameters
     ----------
     fit_predict : callable
-        `fit_predict(X, Y)` fits X, integers of shape (n, 1), and Y, labels 0 and 1 of shape (n, k). With the
-        codes "uniform" and "fair" all values of X are 1, and it returns the labels predicted there, of shape
-        (k,); with "thresholds" those of all records, of shape (n, k). Probabilities of the label 1 may be
-        returned in place of labels. It must declare what it assumes to be public, such as the labels of each
-        output.
+        `fit_predict(X, Y)` fits X, integers of shape (n, 1), and Y, labels 0 and 1 of shape (n, k), with all
+        public assumptions declared. With the codes "uniform" and "fair" all values of X are 1, and it returns
+        the labels predicted there, or their probabilities, of shape (k,); with "thresholds" those of all
+        records, of shape (n, k).
     n : int
         Number of records, from 1 to 10**7.
     k : int
         Number of labels of a record, at least 1.
     code : {"uniform", "fair", "thresholds"}, default="uniform"
         How labels are drawn. "uniform": independently, 1 with a probability that is uniform, drawn anew for
-        each output; this traces every fit that predicts clear majorities, however it treats close ones.
-        "fair": independent fair coins; this needs far fewer outputs if the fit compares noisy counts with
-        n / 2. "thresholds": a threshold of X labels all records, for fits that require one; X is 1..n.
+        each output; this traces every fit that predicts clear majorities. "fair": independent fair coins;
+        this needs far fewer outputs if the fit compares noisy counts with n / 2. "thresholds": a threshold of
+        X labels all records, for fits that require one; X is 1..n.
     claim : ApproxDP, optional
         The guarantee to test, for one fit to all outputs.
     n_guesses : int, optional
@@ -125,27 +124,20 @@ def trace_outputs(
     confidence : number, default=0.95
         The probability with which the lower bound on epsilon holds; from 1/2 and below 1.
     dice : Dice, optional
-        Source of the labels and coins; the operating system's entropy unless given. It must not be known to
-        the fit.
+        Source of the labels and coins, unknown to the fit; the operating system's entropy unless given.
 
     Notes
     -----
-    Both candidates of each record are drawn before the coins, so a changed coin is exactly one replaced
-    record, whatever the candidates are. The bounds are those of `guesses_p_value`, and hold for any
-    `fit_predict` and any code; the code determines only how much is found. A
-    claim for added or removed records is tested as its consequence for a replaced one, which is twice the
-    epsilon.
-
-    A claim that is not refuted is not proved. One fit to k labels detects noise that is too small for k
-    outputs; a fault that concerns single records or values needs enumeration or sampling.
+    A changed coin is exactly one replaced record, as both candidates are drawn before. The bounds are those
+    of `guesses_p_value`, for any `fit_predict` and any code. A claim for added or removed records is tested
+    as its consequence for a replaced one, twice the epsilon. A claim that is not refuted is not proved: a
+    fault that concerns single records or values needs enumeration or sampling.
 
     **Source.** Steinke, Nasr and Jagielski (2023), for audits in one run; Bun, Ullman and Vadhan (2014) and
     Bun, Nissim and Stemmer (2016), Section 4, for tracing from the outputs of a learner.
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> from dplearn.audit import trace_outputs
     >>> from dplearn.chance import SeededDice
@@ -285,9 +277,7 @@ def guesses_p_value(
     It is the exact maximum over all (epsilon, delta)-private releases and all guessers, wherever
     m delta F <= v P[B = v]. The proof is in docs/theory/tracing.md.
 
-    **Source.** Steinke, Nasr and Jagielski (2023): the same F; their term for delta is 2 m delta
-    max_i P[v > B >= v - i] / i. It is at least 2.6 times as large wherever F is at most 1/20, and for some v
-    below the mean of B it is smaller than the maximum, which the theory page shows.
+    **Source.** Steinke, Nasr and Jagielski (2023): the same F, with a greater term for delta.
 
     Examples
     --------

@@ -44,11 +44,6 @@ class EpsilonDisplay:
     ax_, figure_ : matplotlib Axes and Figure
         After `plot`.
 
-    See Also
-    --------
-    from_estimator : Fit, score and draw.
-    from_predictions : Score and draw.
-
     Examples
     --------
     >>> from dplearn.display import EpsilonDisplay
@@ -116,15 +111,11 @@ class EpsilonDisplay:
 
         Raises
         ------
-        BudgetExceededError
-            If the budget of a ledger does not suffice for all fits; nothing was fitted.
-        ImportError
-            If matplotlib is not installed; nothing was fitted.
-        TypeError
-            If `plot` does not know a keyword; nothing was fitted.
-        ValueError
-            If `estimator` has a seed and `random_state` is None (all fits would draw the same noise), if it
-            has no parameter `param_name`, or if test rows and labels do not match. Nothing was fitted.
+        BudgetExceededError, ImportError, TypeError, ValueError
+            Before any fit: if the budget of a ledger does not suffice for all fits, matplotlib is not
+            installed, `plot` does not know a keyword, `estimator` has a seed and `random_state` is None (all
+            fits would draw the same noise), it has no parameter `param_name`, or test rows and labels do not
+            match.
         """
         values = [_epsilon(epsilon) for epsilon in epsilons]
         count = check_count("repeats", repeats, low=1)

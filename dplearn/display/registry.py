@@ -117,12 +117,9 @@ def registry_entry(
 ) -> RegistryEntry:
     """Return an entry for the public registry of deployments, filled from a release and its guarantee.
 
-    The variant, the neighbours, the parameters and their meaning, the assumptions, the deployment model, the
-    costs in the ledger and the mechanisms are filled in. What only the publisher knows is a parameter.
-
-    The registry is the Differential Privacy Deployments Registry,
-    https://github.com/opendp/deployments-registry-data. To submit an entry, save it to a file in the
-    directory `deployments` of a copy of that repository, and open a pull request.
+    The entry is for the Differential Privacy Deployments Registry,
+    https://github.com/opendp/deployments-registry-data: save it in the directory `deployments` of a copy, and
+    open a pull request. What the release shows is filled in; what only the publisher knows is a parameter.
 
     Parameters
     ----------

@@ -137,39 +137,26 @@ class ShapesDisplay:
         Released. In falling order of `importance`.
     classes : list or None
         As given.
-    lines_ : list of list
-        Released. After `plot`: for each panel, and for each label drawn, a Line2D for numbers, or a
-        BarContainer for categories.
-    bands_ : list of list
-        Released. After `plot`: for each panel, and for each label drawn, the band (a PolyCollection) or the
-        error bars (an ErrorbarContainer).
+    lines_, bands_ : list of list
+        Released. After `plot`: for each panel, and for each label drawn, a Line2D for numbers with its band
+        (a PolyCollection), or a BarContainer for categories with its ErrorbarContainer.
     missing_ : list of list of ErrorbarContainer
-        Released. After `plot`: for each panel, the effect of a missing number on each label drawn; empty if
-        the column's domain has no missing numbers.
+        Released. After `plot`: for each panel, the effect of a missing number on each label drawn.
     masses_ : list of BarContainer
-        Released. After `plot`: for each panel, the shares of records in the cells drawn. Their heights
-        compare cells of one panel.
+        Released. After `plot`: for each panel, the shares of records in the cells drawn.
     axes_ : ndarray of Axes of shape (n_panels,)
         Released. After `plot`: the panels, in the order of `shapes`.
     figure_ : matplotlib Figure
         Released. After `plot`.
 
-    See Also
-    --------
-    from_estimator : Draw the shapes of a fitted model.
-
     Notes
     -----
     **Privacy.** The display costs nothing: it reads `shapes_` and `classes_`, which the fit has released.
 
-    Interactions of columns, `interactions_` of a model, are not drawn. With `interactions=False` the shapes
-    are the whole model.
-
-    The step of a cell begins at the least number of the cell. The axis of a column ends where at most 1 %
-    of the records, by the released masses, lie beyond each end. It is logarithmic if many records lie in
-    cells that would be too narrow to be seen. All panels have the same vertical axis. Of more than
-    twelve categories, those with most records are shown. A band contains the noise of privacy and the
-    smoothing, not the sampling error of the records.
+    Interactions of columns are not drawn. The step of a cell begins at the least number of the cell. The axis
+    of a column ends where at most 1 % of the records, by the released masses, lie beyond each end, and is
+    logarithmic if cells would be too narrow. Of more than twelve categories, those with most records are
+    shown. A band contains the noise of privacy and the smoothing, not the sampling error.
 
     Examples
     --------
@@ -217,12 +204,8 @@ class ShapesDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If `estimator` is not fitted.
-        TypeError
-            If `estimator` is not an additive model, or is one of several outputs.
+        NotFittedError, TypeError
+            If `estimator` is not fitted, is not an additive model, or is one of several outputs.
         """
         if not isinstance(estimator, AdditiveClassifier | AdditiveRegressor):
             raise TypeError(
@@ -605,8 +588,6 @@ class SyntheticTableDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed and `axes` is None.
         ValueError
             If there are fewer axes than panels.
         """

@@ -73,11 +73,8 @@ class PrivateScorer:
 
     Examples
     --------
-    >>> from dplearn import StatisticalQueryNaiveBayes
-    >>> from dplearn.model_selection import PrivateScorer, PrivateSearchCV
+    >>> from dplearn.model_selection import PrivateScorer
     >>> recall = PrivateScorer("recall", pos_label="ill", labels=["ill", "well"])
-    >>> learner = StatisticalQueryNaiveBayes(classes=["ill", "well"])
-    >>> search = PrivateSearchCV(learner, {"n_bins": [4, 16]}, scoring=recall)
     """
 
     name: str

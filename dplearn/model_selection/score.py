@@ -167,14 +167,13 @@ def private_score(
         `PrivateScorer`. A metric of regressors without `target_range` has that of the estimator.
     groups : array-like of shape (n_samples,), or the name of a column of parts, optional
         Private. The group of each row, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all rows of a group together. One row of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
+        guarantee then protects all rows of a group together, of which one takes part, chosen by public
+        chance; the set of groups is public.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise in a table of many cells, where it is smaller; it is spent only
-        then.
+        Probability with which the guarantee may fail, in [0, 1). A positive delta is spent only on Gaussian
+        noise in a table of many cells, where it is smaller.
     beta : float, default=0.05
         Allowed probability of failure of each interval, in (0, 1).
     ledger : PrivacyLedger, optional
@@ -191,9 +190,8 @@ def private_score(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, the estimator is not fitted, a method of it has been replaced (by
-        autologging, for example), or it cannot predict the records, or a label is not among the public ones;
-        nothing is spent.
+        If the estimator is not fitted, a method of it has been replaced (by autologging, for example), or it
+        cannot predict the records, or a label is not among the public ones; nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
@@ -206,10 +204,8 @@ def private_score(
 
     **Accuracy.** The noise moves an accuracy by more than about ln(1 / beta) / (epsilon n_samples) with
     probability beta, and other scores as `records_interval` shows. A ratio of counts depends on the number of
-    records in its denominator, not on n_samples.
-
-    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934), and
-    Hoeffding (1963), for the sampling error of the records.
+    records in its denominator, not on n_samples. **Source.** Dwork, McSherry, Nissim and Smith (2006) for the
+    noise; Clopper and Pearson (1934), and Hoeffding (1963), for the sampling error of the records.
 
     Examples
     --------

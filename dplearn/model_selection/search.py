@@ -89,10 +89,9 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
     ----------
     estimator : PrivateClassifier, PrivateRegressor or Pipeline
         A classifier or regressor of dplearn whose predictions depend only on values released by its fit, or a
-        pipeline that ends in one and whose other steps are private or stateless. The search is a classifier
-        or regressor likewise. It sets `epsilon` and `delta`; in a pipeline the steps share each budget in
-        proportion to their own epsilons. Must not have a ledger. With `domain="learn"` of an estimator that
-        is no pipeline, the search learns the schema once, from its own budget, before it fits any candidate.
+        pipeline that ends in one and whose other steps are private or stateless. The search sets `epsilon`
+        and `delta`; in a pipeline the steps share each budget in proportion to their own epsilons. Must not
+        have a ledger. With `domain="learn"` the search learns the schema once, before it fits any candidate.
     param_grid : dict or list of dicts
         Maps names of parameters to values, as for scikit-learn's GridSearchCV.
     epsilon : float, default=1.0
@@ -102,41 +101,35 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         Delta of the whole search, if `estimator` has a `delta`; otherwise delta is 0. "auto": the greatest
         `delta` of any candidate.
     scoring : None, str or PrivateScorer, default=None
-        The score that is maximised, by scikit-learn's name, or with public parameters; None is "accuracy" of
-        classifiers, and "r2" of regressors. See `PrivateScorer`. Its labels are the classes of `estimator`.
-        Its target range is by default the `target_range` of the candidates, which must then be the same for
-        all: targets and predictions are clipped to it. The effect of one record on a ratio such as "f1"
-        depends on the other records; such a score is computed from noisy counts.
+        The score that is maximised, by scikit-learn's name, or with public parameters (`PrivateScorer`); None
+        is "accuracy" of classifiers, and "r2" of regressors. Its labels are the classes of `estimator`, and
+        its target range by default the `target_range` of the candidates, which must then be the same for all.
     method : {"auto", "permute_and_flip", "noisy_scores", "random_stopping"}, default="auto"
-        Method of selection. "permute_and_flip": fit every candidate with an equal share of the budget, and
-        select one by permute-and-flip on the numbers of errors, or sums of losses; only for "accuracy" (and
-        the averages that equal it), "neg_log_loss" and all metrics of regressors: R^2 and the root of the
-        mean squared error are greatest where the sum of squared errors is least. The table of the selected
-        candidate's score is released in noisy form. "noisy_scores": fit likewise, release
-        noisy counts for every candidate, with an equal share of the budget, and select the greatest score;
-        all scores are published. "random_stopping": fit randomly drawn
-        candidates, a random number of times, and keep the run for which the noisy score is greatest; each run
-        has a third of the search's epsilon for any number of candidates (with
-        `concentration=1`). Candidates that are all fitted with Gaussian noise have larger budgets with all
-        methods: see the notes. "auto": random stopping, or all candidates by one of the two other methods,
-        whichever has the larger epsilon for each fit; of Gaussian candidates all are fitted if random
+        "permute_and_flip": fit every candidate with an equal share of the budget, and select one by
+        permute-and-flip on the numbers of errors, or sums of losses; only for "accuracy" (and the averages
+        that equal it), "neg_log_loss" and all metrics of regressors. The table of the selected candidate's
+        score is released in noisy form. "noisy_scores": fit likewise, release noisy counts for every
+        candidate, with an equal share of the budget, and select the greatest score. "random_stopping": fit
+        randomly drawn candidates, a random number of times, and keep the run with the greatest noisy score;
+        each run has a third of the search's epsilon (with `concentration=1`). Candidates that are all fitted
+        with Gaussian noise have larger budgets. "auto": the one with the larger epsilon for each fit; of
+        Gaussian candidates all are fitted if random stopping gives at most 10 % more.
         stopping gives at most 10 % more.
     n_iter : int, optional
         With random stopping, the greatest number of runs; by default 4 for each candidate, but at most 1024
         for Gaussian candidates. With more than 1024 runs, these have no larger budgets than others.
     concentration : int, default=1
         With random stopping, the shape (at least 0) of the distribution of the number of runs: greater values
-        make few runs less likely, and each run has a share of 1 / (2 + `concentration`) of epsilon, or, of
-        Gaussian candidates, a smaller budget too. With 1 all numbers of runs up to `n_iter` are equally
-        likely.
+        make few runs less likely, and each run has a share of 1 / (2 + `concentration`) of epsilon. With 1
+        all numbers of runs up to `n_iter` are equally likely.
     refit : bool, default=True
         Whether the selected candidate is fitted again on all records, with half of the budget. Otherwise the
         search has the whole budget, and the fit on the training records is kept if there is one split.
     cv : None, int or splitter, default=None
         The training and test records. None: a fifth of the positions, publicly drawn, are tested. An int: the
-        number of folds of consecutive records; each record is then a training record in all splits but one,
-        and the budget of each fit is smaller in proportion. Or scikit-learn's KFold, PredefinedSplit,
-        RepeatedKFold, ShuffleSplit or TimeSeriesSplit. Splitters that use labels are refused.
+        number of folds of consecutive records, at smaller budgets of fits. Or scikit-learn's KFold,
+        PredefinedSplit, RepeatedKFold, ShuffleSplit or TimeSeriesSplit. Splitters that use labels are
+        refused.
     stateless : collection of str, default=()
         Names of pipeline steps that, as the caller knows, learn nothing from data; see
         `dplearn.privacy.pipeline_guarantee`.
@@ -153,9 +146,8 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
     best_index_ : int
         Released. The index of the selected candidate in `cv_results_`.
     best_score_ : float
-        Released. Noisy score of the selected candidate on held-out records, such as the fraction of correct
-        predictions, or R^2. Selection biases it upwards; to report a score, use `private_score` on other
-        records. NaN if noise leaves it undefined, such as an R^2 if the noisy variance is negative.
+        Released. Noisy score of the selected candidate on held-out records. Selection biases it upwards:
+        report one of `private_score` on other records. NaN if noise leaves it undefined.
     best_estimator_ : PrivateClassifier, PrivateRegressor or Pipeline
         Released. The selected candidate, fitted; absent with `refit=False` and several splits.
     cv_results_ : dict of str to ndarray or list
@@ -165,14 +157,13 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
     method_ : str
         Public. The method of selection.
     budgets_ : dict of str to ApproxDP
-        Public. Budgets of each fit of a candidate ("fit"), of the counts ("scoring") and, unless
-        `refit` is False, of the last fit ("refit"). The fits of Gaussian candidates are accounted for
-        together: each has the delta of the whole search without the last fit, and its epsilon is that of one
-        such fit alone. The budgets do not add up then.
+        Public. Budgets of each fit of a candidate ("fit"), of the counts ("scoring") and, unless `refit` is
+        False, of the last fit ("refit"). Those of Gaussian candidates do not add up: each has the delta of
+        the whole search without the last fit.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted: declared for `estimator`, or assumed public. Absent for regressors.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the whole search, for all published values, with its assumptions.
+    guarantee_
+        ... It is that of the whole search, for all published values.
     schema_ : Product
         Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
     feature_importances_, n_features_in_, feature_names_in_
@@ -190,10 +181,9 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
     stopping. Where this allows no less noise, they are accounted for like other candidates.
 
     **Accuracy.** `plan` returns the budget of each fit, a bound on the noise in scores, and the probability
-    that a candidate is never fitted.
-
-    **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and Talwar (2019) and Papernot and
-    Steinke (2022) for random stopping, with other distributions of the number of runs: see `RandomStopping`.
+    that a candidate is never fitted. **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and
+    Talwar (2019) and Papernot and Steinke (2022) for random stopping, with other distributions of the number
+    of runs: see `RandomStopping`.
 
     Examples
     --------
@@ -308,19 +298,15 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         y : array-like of shape (n_samples,)
             Private. Labels or targets.
         groups : array-like of shape (n_samples,), optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together. One row of each group takes part, which is
-            chosen by public chance, and the set of groups is public.
+            ... One row of each group takes part, chosen by public chance.
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain or range; nothing is spent.
-        TypeError, ValueError
-            If weights are given, or a parameter is not as described; nothing is spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain or range, weights are given, or a parameter is not as
+            described; nothing is spent.
         BudgetExceededError
-            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
-            catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
@@ -435,19 +421,15 @@ class SearchPlan(Plan):
 
     Notes
     -----
-    **Privacy.** All parts together cost at most the budget. Proof: the costs of the last fit and of the
-    search before it add up. In the search a record trains in at most `trains` splits and tests in at most
-    `tests`. The costs of the fits in which it trains add up. Given all fitted models, the costs of the
-    counts add up too: a candidate's table moves by at most `tests` times its sensitivity. Permute-and-flip
-    reads the only cell of each table; with "noisy_scores" the tables of K candidates are released as one,
-    whose L1 and squared L2 sensitivities are K times those of each. A record that only tests changes no fit,
-    and a record that only trains changes no count, given the models: so if no record does both, the cost is
-    the larger of the two and not the sum. For random stopping this is the cost of one run, and
-    `RandomStopping` proves the total. Scores are functions of released tables.
-
-    If all fits are Gaussian-DP and no record does both, the two kinds of records are accounted for
-    separately. The mu^2 of the fits in which a record trains add up, and `gaussian_budget` or, for random
-    stopping, `gaussian_runs_delta` gives the total. For a record that only tests, the total is as above.
+    **Privacy.** All parts together cost at most the budget. Proof: in the search a record trains in at most
+    `trains` splits and tests in at most `tests`. The costs of the fits in which it trains add up, and given
+    all fitted models those of the counts: a candidate's table moves by at most `tests` times its sensitivity.
+    Permute-and-flip reads the only cell of each table; with "noisy_scores" the tables of K candidates are
+    released as one, of K times the sensitivities of each. If no record both trains and tests, the cost is the
+    larger of the two and not the sum. For random stopping this is the cost of one run, and `RandomStopping`
+    proves the total. If all fits are Gaussian-DP and no record does both, the mu^2 of the fits in which a
+    record trains add up, and `gaussian_budget` or, for random stopping, `gaussian_runs_delta` gives the
+    total.
     """
 
     guarantee: ApproxDP

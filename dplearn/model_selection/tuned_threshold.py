@@ -115,8 +115,7 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
     """Tune the threshold of a private classifier of two labels on held-out records, within one budget.
 
     Drop-in: any number of predictions costs no privacy. It follows scikit-learn's TunedThresholdClassifierCV
-    with one split and without a refit. (A threshold that is known beforehand costs nothing: scikit-learn's
-    FixedThresholdClassifier takes it around any private classifier.)
+    with one split and without a refit.
 
     Parameters
     ----------
@@ -179,11 +178,10 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
     discrete Laplace for sensitivity 2 and the whole epsilon. Threshold and scores are functions of the noisy
     counts.
 
-    **Accuracy.** `plan(n_samples).deviation` is the standard deviation of the noise in each count. Of a
-    label with fewer held-out records than about five times that, no threshold can be tuned.
-
-    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise and for disjoint records (there:
-    histograms); scikit-learn's TunedThresholdClassifierCV for the parameters.
+    **Accuracy.** `plan(n_samples).deviation` is the standard deviation of the noise in each count. Of a label
+    with fewer held-out records than about five times that, no threshold can be tuned. **Source.** Dwork,
+    McSherry, Nissim and Smith (2006) for the noise and for disjoint records (there: histograms);
+    scikit-learn's TunedThresholdClassifierCV for the parameters.
 
     Examples
     --------

@@ -85,10 +85,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are those of a mean product of two columns, in
     units of the square of the greatest norm to which rows are shortened, which is released. Noise of
     deviation s in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by s^2
-    d / v.
-
-    **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise; the weights, and the
-    means released together, are ours. Eigenvalues without noise: Baik, Ben Arous and Peche (2005); Peche
+    d / v. **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise; the weights, and
+    the means released together, are ours. Eigenvalues without noise: Baik, Ben Arous and Peche (2005); Peche
     (2006).
 
     Examples

@@ -290,7 +290,6 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
 
     **Accuracy.** The rank errors of quantiles are `dplearn.theory.quantile_errors` at epsilon / n_features;
     those of a search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
-
     **Source.** As for `dplearn.releases.quantiles`; Durfee (2023) for the search.
 
     Examples

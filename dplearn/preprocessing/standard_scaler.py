@@ -75,7 +75,6 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are in units of half of the width of a
     column's range. With probability at least 1 - beta the noise of no mean, and of no mean of squares, is
     greater than `tolerance`. The grid rounds numbers by at most 1/8192 of the width, if columns are few.
-
     **Source.** Noisy sums: Blum, Dwork, McSherry and Nissim (2005). The weights of squares are ours.
 
     Examples

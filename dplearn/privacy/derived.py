@@ -51,10 +51,9 @@ class SampledWithReplacement(Event):
     - 1) / (exp(epsilon) - 1). The sum of the w_j exp(j epsilon) is R. For j >= 1 the number exp(j epsilon) -
     R is nonnegative, so exp(j epsilon) min(p_0, p'_j) is at most R p'_j + (exp(j epsilon) - R) p_0. The
     coefficients of p_0 add up to w_0 + (R - w_0) - R (1 - w_0) = R w_0, so the probability of the set is at
-    most R times that of the neighbour, plus the sum of the w_j delta_j = delta'.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12, state 6 epsilon m / n for
-    epsilon <= 1 and n >= 2 m. The formula above and its proof are ours; for delta = 0 the bound is attained.
+    most R times that of the neighbour, plus the sum of the w_j delta_j = delta'. **Source.** Bun, Nissim,
+    Stemmer and Vadhan (2015), Lemma 4.12, state 6 epsilon m / n for epsilon <= 1 and n >= 2 m. The formula
+    above and its proof are ours; for delta = 0 the bound is attained.
 
     Examples
     --------

@@ -42,7 +42,6 @@ def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
     **Privacy.** Releases of at most MOST_NUMBERS integers, for neighbours at a squared Euclidean distance of
     at most `squared_l2`, are mu-Gaussian-DP together, except with probability FAILURE, where mu^2 / 2 is the
     sum of the budgets, also adaptive ones; and zero-concentrated with that sum as rho, without a failure.
-
     **Source.** Gaussian-DP is by Dong, Roth and Su (2022); the proof in docs/theory/noisy_counts.md is ours.
     """
     return Fraction(squared_l2) / (2 * budget) + SLACK

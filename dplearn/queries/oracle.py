@@ -77,19 +77,12 @@ class Oracle(ABC):
     def within(self, share: Fraction) -> Self:
         """Return an oracle that spends at most a share of this one's budget.
 
-        All further answers of this oracle, and of others made from it, count against the share too.
+        Further answers of this oracle, and of others made from it, count against the share too.
 
         Parameters
         ----------
         share : number
-            Above 0 and at most `left`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the share is no such number.
-        BudgetExceededError
-            If the share exceeds the remaining budget.
+            Above 0 and at most `left`; else an error is raised.
         """
         raise NotImplementedError
 
@@ -130,7 +123,7 @@ class Oracle(ABC):
         ------
         TypeError, ValueError
             If a parameter is invalid; nothing is spent. If a query's function raises an error, or returns
-            values of the wrong type or shape, the share has been spent already.
+            values of the wrong type or shape; the share is spent.
         BudgetExceededError
             If the share exceeds the remaining budget; nothing is spent.
         """
@@ -328,27 +321,21 @@ class CentralOracle(BudgetedOracle):
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record; where records are groups of rows, for
-    all replaced rows of one group. Proof: between neighbours each query's totals differ by at most `l1` in
-    the l1 norm, and `squared_l2` in the squared l2 norm; for groups of m rows each, by m times `l1` and m^2
-    times `squared_l2`, because the differences of m rows are added. The noise of an answer is scaled to
-    the part of epsilon, or of mu^2 / 2 (`gaussian_sums`), that the answer spends. These parts add up to at
-    most the whole, also if queries depend on earlier answers, and `gaussian_budget` implies `privacy`. Sums
-    with little or very much Gaussian noise are multiplied by a public number first, and rounded; `SumNoise`
-    bounds the distances of these multiples.
-
-    For one added or removed record: likewise with `added_l1` and `added_squared_l2`, the greatest norms of
-    one record's numbers, and 1 for the number of records. Nothing else depends on that number: the ends of
-    sums, the grid of their noise, bounds and messages are functions of `most_records` and of the estimate,
-    which is released. Clipping increases no distance.
+    **Privacy.** `privacy`, for one replaced record; where records are groups of rows, for all replaced rows
+    of one group. Proof: between neighbours each query's totals differ by at most `l1` in the l1 norm, and
+    `squared_l2` in the squared l2 norm (for groups of m rows by m and m^2 times that). The noise of an answer
+    is scaled to the part of epsilon, or of mu^2 / 2 (`gaussian_sums`), that the answer spends. These parts
+    add up to at most the whole, also if queries depend on earlier answers, and `gaussian_budget` implies
+    `privacy`. `SumNoise` bounds the distances of sums that are multiplied first. For one added or removed
+    record: likewise with `added_l1` and `added_squared_l2`, and 1 for the number of records, on which nothing
+    else depends.
 
     **Assumes.** A query's value for a record is a function of that record alone; which queries are asked,
     given the answers, is public. The number of records is public, or, for "add_remove", at least 1.
 
     **Accuracy.** `Answer.tolerance`. For "add_remove" its probability of failure is greater by 2**-40, and an
-    estimated number is at most `most_records`.
-
-    **Source.** Blum, Dwork, McSherry and Nissim (2005), here with exact discrete noise.
+    estimated number is at most `most_records`. **Source.** Blum, Dwork, McSherry and Nissim (2005), here with
+    exact discrete noise.
     """
 
     def __init__(
@@ -420,17 +407,15 @@ class LocalOracle(BudgetedOracle):
     **Privacy.** (epsilon, 0) for one replaced record, even if the collector of the reports is not trusted.
     Proof: public numbers determine the records that answer a query. Each record answers at most one query,
     once, by a randomiser of epsilon. Given the queries, all other reports do not depend on this record.
-
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.
 
     **Accuracy.** `Answer.tolerance`, for all records, even if they are chosen for the public signs of the
     Hadamard transform of vectors: it includes the greatest bias from clipping. For a number,
-    `dplearn.theory.query_sample_size` returns the number of records needed for a tolerance.
-
-    **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
-    noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,
-    w**2 / (4 tanh(epsilon / 2)**2) < 2 (w / epsilon)**2 + w**2 / 4, since sinh(x) > x.
+    `dplearn.theory.query_sample_size` returns the number of records needed for a tolerance. **Source.**
+    Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace noise to its
+    value; a bit has less variance for the worst values, at every epsilon: with w their range, w**2 / (4
+    tanh(epsilon / 2)**2) < 2 (w / epsilon)**2 + w**2 / 4, since sinh(x) > x.
     """
 
     def __init__(
@@ -453,8 +438,7 @@ class LocalOracle(BudgetedOracle):
 class PopulationOracle(Oracle):
     """Answers statistical queries about a known distribution; not private, for theory and tests.
 
-    Unlike the errors of other oracles, its errors describe the invalid values of a query's function, and it
-    warns of values outside the bounds of a query.
+    Its errors describe the invalid values of a query's function, and it warns of values outside the bounds.
 
     Parameters
     ----------

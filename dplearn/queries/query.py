@@ -168,8 +168,7 @@ class HistogramQuery(StatisticalQuery):
     categories : int
         Public. The number of categories, at least 2.
     total : callable, optional
-        From records to the number of records in each category, of shape (categories,): a faster
-        implementation of that count. It must be exactly the count of the function's values.
+        From records to exactly the number of records in each category, of shape (categories,): faster.
 
     Examples
     --------
@@ -231,12 +230,10 @@ class VectorQuery(StatisticalQuery):
     unit : number, default=1
         The value of one step; answers are multiplied by it.
     total : callable, optional
-        From records to the sum of all rows, of shape (size,): a faster implementation of that sum. It must be
-        exactly the sum of rows that keep the norm.
+        From records to exactly the sum of all rows, of shape (size,): a faster implementation.
     l1, squared_l2 : int, optional
-        Public. Bounds on the distance of any two rows, in the L1 norm and in the squared Euclidean norm, if
-        the function keeps lower ones than those that follow from `norm`. They become the sensitivities.
-        Unlike `norm` they are not enforced: where the query is made, they must be proved.
+        Public. The sensitivities: bounds on the distance of any two rows, in the L1 norm and in the squared
+        Euclidean norm, if lower ones are proved than those that follow from `norm`; they are not enforced.
     added_l1, added_squared_l2 : int, optional
         Public. Bounds on the L1 norm and on the squared Euclidean norm of a row, likewise.
     ends : tuple of int, optional

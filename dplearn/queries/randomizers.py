@@ -98,15 +98,12 @@ class BitRandomizer(LocalRandomizer):
 
     Notes
     -----
-    **Privacy.** epsilon, for the one record. Proof: either bit is reported with probability p or 1 - p, and
-    p / (1 - p) <= exp(epsilon).
-
-    **Source.** Duchi, Jordan and Wainwright (2013), one coordinate; here all probabilities are rational.
+    **Privacy.** epsilon, for the one record. Proof: either bit is reported with probability p or 1 - p, and p
+    / (1 - p) <= exp(epsilon). **Source.** Duchi, Jordan and Wainwright (2013), one coordinate; here all
+    probabilities are rational.
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
@@ -172,9 +169,8 @@ class LaplaceRandomizer(LocalRandomizer):
     **Accuracy.** Let Z be the noise, L..H the ends and a the distance from the range to the nearer end. For a
     value v clamping lowers the expectation by E max(0, v + Z - H) and raises it by E max(0, L - v - Z). Each
     is at most ratio ** (a + 1) / (1 - ratio ** 2), which is `bias`. It is below 10**-12 scales of the noise,
-    unless 64 bits limit the ends.
-
-    **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
+    unless 64 bits limit the ends. **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is
+    discrete.
     """
 
     low: int
@@ -253,18 +249,13 @@ class LaplaceRandomizer(LocalRandomizer):
     def bounds(self, count: int) -> tuple[TailBound, TailBound]:
         """Return the error bounds of the mean of `count` reports, from noise and from sampling.
 
-        With s = 1 / ln(1 / ratio) and 0 <= t <= 1 / (2 s), the noise Z of one report satisfies
-        E exp(t Z) = 1 / (1 - (sinh(t / 2) / sinh(1 / (2 s)))**2) <= 1 / (1 - t**2 s**2)
-        <= exp(5/4 t**2 s**2). So the sum of m independent noises exceeds x with probability at most
-        exp(5/4 m t**2 s**2 - t x). This is at most exp(-L) for x = sqrt(5 m L) s, if
-        t = sqrt(4 L / (5 m)) / s is at most 1 / (2 s); else, with t = 1 / (2 s), for
-        x = 2 s L + 5/8 s m < 4 s L.
-
-        For a value v with L <= v <= H, L..H the ends, let W be v + Z clamped to the ends. The upper end only
-        decreases exp(t (W - v)). The lower end increases it by at most t max(0, L - v - Z), by the mean value
-        theorem, so it increases the expectation by at most t b, with b the `bias`. Since E exp(t Z) >= 1,
-        E exp(t (W - v)) <= E exp(t Z) + t b <= exp(t b) E exp(t Z), which adds b to the bound on a mean. The
-        proof for the lower tail is the same.
+        With s = 1 / ln(1 / ratio) and 0 <= t <= 1 / (2 s), the noise Z of one report satisfies E exp(t Z) = 1
+        / (1 - (sinh(t / 2) / sinh(1 / (2 s)))**2) <= 1 / (1 - t**2 s**2) <= exp(5/4 t**2 s**2). So the sum of
+        m independent noises exceeds x with probability at most exp(5/4 m t**2 s**2 - t x), at most exp(-L)
+        for x = sqrt(5 m L) s if t = sqrt(4 L / (5 m)) / s <= 1 / (2 s); else, with t = 1 / (2 s), for x = 2 s
+        L + 5/8 s m < 4 s L. Clamping v + Z to the lower end increases exp(t (W - v)) by at most t max(0, L -
+        v - Z), its expectation by at most t b, with b the `bias`, which adds b to the bound on a mean;
+        likewise for the lower tail.
         """
         scale = 1 / decay_rate(self._ratio)
         noise = TailBound(linear=4 * scale / count, root=math.sqrt(5 / count) * scale, bias=self.bias)
@@ -277,9 +268,8 @@ class CategoryRandomizer(LocalRandomizer):
 
     Notes
     -----
-    **Privacy.** epsilon, for the one record: see `randomized_response`.
-
-    **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016).
+    **Privacy.** epsilon, for the one record: see `randomized_response`. **Source.** Warner (1965); Kairouz,
+    Bonawitz and Ramage (2016).
     """
 
     size: int
@@ -324,8 +314,7 @@ class VectorRandomizer(LocalRandomizer):
     """Randomiser of a vector of bounded norm: one bit for a random coordinate of its Hadamard transform.
 
     A Walsh-Hadamard transform with public signs first spreads the vector's length evenly: for nearly all
-    vectors, the transformed coordinates are at most b in magnitude, far below sqrt(size) * norm, their
-    greatest possible magnitude. Coordinates beyond b are clipped to b.
+    vectors, the coordinates are at most b in magnitude, far below sqrt(size) * norm, and are clipped to b.
 
     Parameters
     ----------
@@ -348,11 +337,9 @@ class VectorRandomizer(LocalRandomizer):
     vectors. Proof: each of the T transformed coordinates t_j is at most c = sqrt(size) * norm in magnitude,
     and their squares sum to at most T norm**2. The bias of each number's estimate is a signed mean of the
     clipped excesses, max(0, abs(t_j) - b). Each excess is at most t_j**2 (h - b) / h**2, with h the lesser of
-    2 b and c, since (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most
-    norm**2 (h - b) / h**2 <= norm**2 / (4 b), and it is 0 if b is c.
-
-    **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the
-    transform.
+    2 b and c, since (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most norm**2
+    (h - b) / h**2 <= norm**2 / (4 b), and it is 0 if b is c. **Source.** Duchi, Jordan and Wainwright (2013)
+    for one coordinate; Bassily and Smith (2015) for the transform.
     """
 
     size: int
@@ -444,15 +431,8 @@ def estimated_frequencies(reports: Any, n_values: int, *, epsilon: Any) -> NDArr
     ndarray of float64 of shape (n_values,)
         Sums to 1; some may be below 0 or above 1, as unbiased estimates must.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `reports` are not such numbers, or none.
-
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import randomized_response

@@ -400,16 +400,13 @@ def cdf(
     Notes
     -----
     **Privacy.** (epsilon, delta), for one replaced record: the guarantee of `tree_counts` or `block_points`;
-    all further steps are post-processing.
-
-    **Assumes.** All values lie in the domain; the number of records is public.
+    all further steps are post-processing. **Assumes.** All values lie in the domain; the number of records is
+    public.
 
     **Accuracy.** With probability at least 1 - beta, the greatest difference between the distribution
     function of the records and the released one is at most `cdf_plan(n, beta=beta).error`. `CDFRelease.band`
-    gives a finer bound, from released values.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4; "blocks" is a corrected version of their
-    Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
+    gives a finer bound, from released values. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4;
+    "blocks" is a corrected version of their Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
 
     Examples
     --------

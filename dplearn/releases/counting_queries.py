@@ -133,13 +133,11 @@ def small_database(
     -----
     **Privacy.** (epsilon, 0) for one replaced record, or group: one exponential mechanism over all databases
     of `n_rows` rows. A replaced record moves the number c of records that a query counts by at most 1, so n
-    times the count of a database less n_rows times c by at most n_rows.
+    times the count of a database less n_rows times c by at most n_rows. **Assumes.** The number of records is
+    public, and values are in the domain.
 
-    **Assumes.** The number of records is public, and values are in the domain.
-
-    **Accuracy.** The `error` of `small_database_plan`.
-
-    **Source.** Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
+    **Accuracy.** The `error` of `small_database_plan`. **Source.** Blum, Ligett and Roth (2008); Bun, Nissim
+    and Stemmer (2016), Theorem 2.18.
 
     Examples
     --------
@@ -236,15 +234,12 @@ def multiplicative_weights(
     **Privacy.** (epsilon, delta) for one replaced record, or group, which moves the count of each query by at
     most 1. A round selects a query by its distance from the present shares, which are made of what is
     released, and releases its noisy count: an exponential mechanism and a count, each with half of the
-    round's cost. With delta, their zero-concentrated costs add up; without, their epsilons.
+    round's cost. With delta, their zero-concentrated costs add up; without, their epsilons. **Assumes.** The
+    number of records is public, and values are in the domain.
 
-    **Assumes.** The number of records is public, and values are in the domain.
-
-    **Accuracy.** The `error` of `multiplicative_weights_plan`.
-
-    **Source.** Hardt and Rothblum (2010); Bun, Nissim and Stemmer (2016), Theorem 2.19; the rounds of Hardt,
-    Ligett and McSherry (2012), with a step eight times as long and its proof; the public start of Liu et al.
-    (2021).
+    **Accuracy.** The `error` of `multiplicative_weights_plan`. **Source.** Hardt and Rothblum (2010); Bun,
+    Nissim and Stemmer (2016), Theorem 2.19; the rounds of Hardt, Ligett and McSherry (2012), with a step
+    eight times as long and its proof; the public start of Liu et al. (2021).
 
     Examples
     --------

@@ -124,9 +124,7 @@ def stable_counts(
     added or removed record.
 
     **Accuracy.** See `StableCounts.error`. A key with a count of at least the plan's `threshold` + t is
-    released unless its noise is below -t.
-
-    **Source.** As for `dplearn.mechanisms.stable_histogram`.
+    released unless its noise is below -t. **Source.** As for `dplearn.mechanisms.stable_histogram`.
 
     Examples
     --------

@@ -91,9 +91,8 @@ def simulate_locally(
     **Privacy.** (epsilon, 0), for one replaced record, even if the collector of the reports is not trusted,
     and under the assumptions of `LocalOracle`: queries use disjoint sets of records.
 
-    **Accuracy.** With probability at least 1 - beta all answers are within the tolerance.
-
-    **Source.** Kasiviswanathan et al. (2011), Theorem 5.7, with the constants of `query_sample_size`.
+    **Accuracy.** With probability at least 1 - beta all answers are within the tolerance. **Source.**
+    Kasiviswanathan et al. (2011), Theorem 5.7, with the constants of `query_sample_size`.
 
     Examples
     --------
@@ -213,14 +212,11 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     Notes
     -----
     **Privacy.** (epsilon, 0), for one replaced record, if requests depend on the records through earlier
-    reports only: the epsilons of its reports add up to at most epsilon.
-
-    **Source.** Kasiviswanathan et al. (2011), Definition 5.3.
+    reports only: the epsilons of its reports add up to at most epsilon. **Source.** Kasiviswanathan et al.
+    (2011), Definition 5.3.
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
@@ -309,14 +305,11 @@ def simulate_by_queries(
     for a report, or for the reports of one record in a round, of cost e together, is at most ((1 + 2 x)
     exp(e) + x) / (1 - x), with x = beta / (2 t + beta), and one more if the record has reported before; in
     one round it is ln(2 t / beta) times as many. If a population's records repeat, give it `weights`.
-
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.8, with tolerances beta / (3 exp(2 epsilon) t); here
     they are x / (exp(epsilon) - exp(-epsilon)), which is enough.
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
@@ -591,10 +584,9 @@ def query_sample_size(
     **Accuracy.** "local", for one query: a report is an unbiased estimate of the record's value in a range of
     width W = width / (2 p - 1), p = 1 / (1 + exp(-epsilon)), so Hoeffding's inequality gives n = W**2 ln(2 /
     beta) / (2 tolerance**2). Queries use disjoint records, at beta / queries each. "central": the bounds on
-    the sampling error and on the noise, at half of beta each, must sum to at most `tolerance`.
-
-    **Source.** Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record
-    adds Laplace noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).
+    the sampling error and on the noise, at half of beta each, must sum to at most `tolerance`. **Source.**
+    Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record adds Laplace
+    noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).
 
     Examples
     --------

@@ -82,13 +82,12 @@ class ColumnShape:
     column : Column
         Public. The cells of the column.
     effects : ndarray of float64 of shape (n_cells,), or (n_cells, n_classes) of more than two classes
-        Released. The effect of a value in each cell, with mean 0 over the released masses. A cell of numbers
-        without records has an effect from the cells around it.
+        Released. The effect of a value in each cell, with mean 0 over the released masses.
     deviations : ndarray of float64, of the shape of `effects`
         Released. The estimated standard deviation of each effect, because of privacy noise and smoothing.
     masses : ndarray of float64 of shape (n_cells,)
-        Released. The share of records in each cell, with privacy noise. Of a regression that is only a
-        noisy mean, whose effects and deviations are 0, equal numbers, and no shares: none were asked for.
+        Released. The share of records in each cell, with privacy noise; equal numbers of a regression that is
+        only a noisy mean.
     """
 
     name: str
@@ -240,11 +239,10 @@ class AdditiveFit(QueryFit):
 class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
     """Classification by an additive logistic model: a smooth effect of each column, and interactions.
 
-    Drop-in: any number of predictions costs no privacy. A label has a margin: an intercept plus one effect of
-    each column, its shape, plus one smooth function of all columns if `interactions` allows it. The
-    probabilities of the labels are functions of the margins. With several labels a record, `y` of shape
-    (n_samples, n_outputs), a fit learns a model for each output within one budget, more accurate ones than
-    separate fits with shares of it.
+    Drop-in: any number of predictions costs no privacy. The margin of a label is an intercept plus one effect
+    of each column, its shape, plus one smooth function of all columns if `interactions` allows it. With
+    several labels a record, `y` of shape (n_samples, n_outputs), a fit learns a model for each output within
+    one budget, more accurate ones than separate fits with shares of it.
 
     Parameters
     ----------
@@ -252,26 +250,22 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         ... 0: Laplace noise, and pure differential privacy, with less accurate shapes.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
         ... Then only the types of the columns are public, and a cell of any kind is accepted. None: finite
-        numbers without bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread,
-        such as years, then share cells.
+        numbers without bounds, in cells of a quarter of a power of two, which years, for example, share.
     interactions : {"auto", True, False}, default="auto"
-        Whether a margin has, besides the effects of single columns, one smooth function of all columns. A fit
-        estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model may
-        have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any resolution.
-        False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with Laplace noise.
+        Whether a margin has one smooth function of all columns, unless a fit estimates that it is 0. "auto":
+        if the plan's `resolution` is at least twice its `least_resolution`. True: at any resolution. It needs
+        2 to 256 columns, and is left out with Laplace noise.
     class_weight : None, "balanced" or dict, default=None
         Public weights by label, as of scikit-learn; labels without one have the weight 1. "balanced": weights
         inverse to the noisy shares of the labels. Predictions and probabilities are then those of the
-        weighted population. The margins are shifted, and the effects are those of a fit without weights, at
-        no cost. None with several outputs: their residuals are shortened together, so that margins of rare
-        labels are too low for weights.
+        weighted population: the margins are shifted, at no cost. None with several outputs.
     classes : sequence, or sequence of sequences, optional
         All labels that can occur, known without looking at the data; with several outputs, one set for all or
         one for each. None: the labels of the schema, or else the labels that occur in `y`; the guarantee then
         assumes that the set of labels is public.
     neighbors
-        ... A tenth of the budget estimates it, and all else is planned by the estimate. For a declared
-        `domain` or None, one output, tables in memory and no groups.
+        ... A tenth of the budget estimates it. For a declared `domain` or None, one output, tables in memory
+        and no groups.
 
     Attributes
     ----------
@@ -282,21 +276,18 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         Released. For each column the main effects of its cells on the margin, with their estimated standard
         deviations. With two classes the margin is near the logit of the second.
     feature_importances_ : ndarray of float64 of shape (n_features,)
-        Released. The `importance` of each of `shapes_`: the root mean square effect of the column, without
-        interactions.
+        Released. The root mean square effect of each column, without interactions.
     intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
         Released. The mean margins, with class weights those of the weighted population.
     interactions_ : Interactions or None
-        Released. The part of the margins that depends on several columns together; None if the model has
-        none. Its `strengths`, of shape (d, d), say of each pair of columns how much the residuals of the
-        first shapes were correlated with the product of the columns, in standard deviations of the noise.
+        Released. The part of the margins that depends on several columns together. Its `strengths`, of shape
+        (d, d), say of each pair of columns how much the residuals of the first shapes were correlated with
+        the product of the columns, in standard deviations of the noise.
     residual_clip_ : float
-        Public. The greatest norm of a residual (indicator of the label minus probability) that the fit uses;
-        longer ones are shortened. For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for
-        more labels 1 (Laplace noise: 2). With 1/2 the margin of two labels is not quite a logit, which
-        `predict_proba` takes into account. With several outputs, the residuals of each are clipped so, and
-        then those of all are shortened together. Of no use where the plan is `linear`. For
-        neighbors="add_remove" a function of the released number of records.
+        Public. The norm to which residuals (indicator of the label minus probability) are shortened. For two
+        labels 1/2 if the plan's `resolution` is below 2000, else 1; for more labels 1 (Laplace noise: 2).
+        With 1/2 the margin of two labels is not quite a logit, as `predict_proba` takes into account. The
+        residuals of several outputs are then shortened together. Released for neighbors="add_remove".
     class_weight_ : ndarray of float64 of shape (n_classes,)
         Released. The weights of the labels; 1 without `class_weight`. "balanced": inverse to noisy shares, of
         which none is below .002. With several outputs, only the `estimators_` have it.
@@ -314,23 +305,16 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum
-    over records of integer vectors, each of which is a function of its own record and of earlier answers. The
-    first is a histogram of labels. The second is for the smooth rows of the cells, from public tables whose
-    rows have known distances. The others are for products of a residual and a row, for products of two normal
-    scores of a row, and for both together; residuals and rows have bounded norms, in integers, after
-    rounding. The oracle's noise is calibrated to these bounds and to the query's share of the budget, and the
-    shares sum to 1. All else is post-processing of the answers. If the plan is `linear`, the queries are
-    those of `StatisticalQueryLogisticRegression` for rows that are functions of a record's cells, with its
-    proof.
-
-    For neighbors="add_remove" the guarantee is for one added or removed record. The same oracle estimates the
-    number of records first, from a tenth of the budget; the cells, the queries and their shares are functions
-    of that estimate. Each query then has noise for the greatest norm of one record's numbers.
+    over records of integer vectors, functions of their own record and of earlier answers: a histogram of
+    labels, smooth rows of the cells, products of a residual and a row, of two normal scores of a row, and of
+    both. Rows and residuals have bounded norms, in integers, after rounding. The oracle's noise is calibrated
+    to these bounds and to the query's share of the budget, and the shares sum to 1. If the plan is `linear`,
+    the queries are those of `StatisticalQueryLogisticRegression` for rows that are functions of a record's
+    cells. For neighbors="add_remove" a tenth of the budget estimates the number of records first, of which
+    all else is a function.
 
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
-    the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
-    one number of the sums from which the first shapes are computed.
-
+    the shapes of most tables. `plan(n_samples).deviation` is the noise in one number of the first sums.
     **Source.** Generalised additive models are by Hastie and Tibshirani (1986), and linear functions of
     kernels to landmarks by Williams and Seeger (2001); the private algorithm is ours.
 
@@ -339,9 +323,8 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from dplearn import AdditiveClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = X[:, :5]
-    >>> learner = AdditiveClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(X, y)
-    >>> learner.score(X, y) > 0.8
+    >>> learner = AdditiveClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(X[:, :5], y)
+    >>> learner.score(X[:, :5], y) > 0.8
     True
     >>> shape = learner.shapes_[0]
     >>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
@@ -374,17 +357,8 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
     ) -> AdditivePlan:
         """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
 
-        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
-        of the schema. Its columns are planned as numbers unless `domain` declares their kinds.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records; for neighbors="add_remove" a guess.
-        n_labels : int, optional
-            Number of labels, of each output; required unless `classes` or the schema determines it.
-        beta : float, default=0.05
-            In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
+        With domain="learn" it is a `SchemaFitPlan`, with the same attributes and a plan of the schema;
+        columns are planned as numbers unless their kinds are declared.
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_outputs(
@@ -457,28 +431,18 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each class, or with two classes that of the second; costs no privacy.
 
-        A model of several outputs has no such method, as scikit-learn requires one array; its `estimators_`
-        have one each.
+        A model of several outputs has no such method; its `estimators_` have one each.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             As for `fit`; a number outside the domain is replaced by the nearest value in it. An unknown
             category has the effect of unlisted ones if the domain has it, as learned domains do, else 0.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
         """
         return _squeezed(self._margins(X)[0])
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `decision_function`.
 
         Returns
         -------
@@ -492,11 +456,6 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `decision_function`.
 
         Returns
         -------
@@ -547,8 +506,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by an additive model: a smooth effect of each column, and interactions.
 
     Drop-in: any number of predictions costs no privacy. A prediction is an intercept plus one effect of each
-    column, its shape, plus one smooth function of all columns if `interactions` allows it. Of counts, with
-    `loss="poisson"`, this sum is the logarithm of the prediction.
+    column, its shape, plus one smooth function of all columns if `interactions` allows it; with
+    `loss="poisson"` its logarithm is that.
 
     Parameters
     ----------
@@ -556,27 +515,22 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         ... 0: Laplace noise, and pure differential privacy, with less accurate shapes.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
         ... Then only the types of the columns are public, and a cell of any kind is accepted. None: finite
-        numbers without bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread,
-        such as years, then share cells.
+        numbers without bounds, in cells of a quarter of a power of two, which years, for example, share.
     interactions : {"auto", True, False}, default="auto"
-        Whether a prediction has, besides the effects of single columns, one smooth function of all columns.
-        A fit estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model
-        may have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any
-        resolution. False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with
-        Laplace noise.
+        Whether a prediction has one smooth function of all columns, unless a fit estimates that it is 0.
+        "auto": if the plan's `resolution` is at least twice its `least_resolution`. True: at any resolution.
+        It needs 2 to 256 columns, and is left out with Laplace noise.
     loss : {"squared", "poisson"}, default="squared"
-        What a fit minimises, of residuals that are clipped. "squared": the prediction is the sum of effects.
-        "poisson": the prediction is the expected count of events, the exponential of that sum, as of
-        scikit-learn's `HistGradientBoostingRegressor`; `target_range` is (0, high). There are no prediction
-        intervals then.
+        What a fit minimises, of residuals that are clipped. "poisson": the prediction is the expected count
+        of events, as of scikit-learn's `HistGradientBoostingRegressor`; `target_range` is (0, high), and
+        there are no prediction intervals.
     target_range
         ... For counts the low end is 0.
     clip_target
-        ... For counts, True also allows a declared range whose low end is not 0, of which only the
-        high end counts.
+        ... For counts, True also allows a declared range whose low end is not 0.
     neighbors
-        ... A tenth of the budget estimates it, and all else is planned by the estimate. For a declared
-        `domain` or None, one output, tables in memory and no groups.
+        ... A tenth of the budget estimates it. For a declared `domain` or None, one output, tables in memory
+        and no groups.
 
     Attributes
     ----------
@@ -584,15 +538,12 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Released. For each column the main effects of its cells, in the unit of the target, with their
         estimated standard deviations; of counts, the effects on the logarithm of the expected count.
     feature_importances_ : ndarray of float64 of shape (n_features,)
-        Released. The `importance` of each of `shapes_`: the root mean square effect of the column, without
-        interactions.
+        Released. The root mean square effect of each column, without interactions.
     intercept_ : ndarray of float64 of shape (1,)
         Released. The mean prediction; of counts, the mean of its logarithm.
     interactions_ : Interactions or None
-        Released. The part of the prediction that depends on several columns together, in the unit of the
-        effects; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
-        much the residuals of the first shapes were correlated with the product of the columns, in standard
-        deviations of the noise.
+        Released. The part of the prediction that depends on several columns together, with `strengths` as for
+        `AdditiveClassifier`.
     loss_ : str
         Public. The loss of the fit.
     residual_std_ : float
@@ -605,29 +556,18 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum
-    over records of integer vectors, each of which is a function of its own record and of earlier answers. The
-    first is for the target and its square, of bounded distance. The second is for the smooth rows of the
-    cells, from public tables whose rows have known distances. Two are histograms of the magnitudes of
-    residuals, the first of which says where residuals are clipped. The others are for products of a residual
-    and a row, for products of two normal scores of a row, and for both together; residuals and rows have
-    bounded norms, in integers, after rounding. The oracle's noise is calibrated to these bounds and to the
-    query's share of the budget, and the shares sum to 1. All else is post-processing of the answers.
-
-    For neighbors="add_remove" the guarantee is for one added or removed record, as for `AdditiveClassifier`.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: as for
+    `AdditiveClassifier`; here the first query is for the target and its square, of bounded distance, and two
+    are histograms of the magnitudes of residuals, the first of which says where residuals are clipped.
 
     **Few records.** Below a resolution of 12 effects would be noise. The plan's `model` is then "mean",
     unless `interactions` is True or the number of records is private: the first query alone is asked, with
-    Laplace noise, the whole epsilon and no delta; all predictions are the noisy mean, effects are 0, and
-    masses equal.
+    Laplace noise, the whole epsilon and no delta; all predictions are the noisy mean.
 
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
-    the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
-    one number of the sums from which the first shapes are computed.
-
-    **Source.** Generalised additive models are by Hastie and Tibshirani (1986), linear functions of kernels
-    to landmarks by Williams and Seeger (2001), and clipped residuals by Huber (1964); the private algorithm
-    is ours.
+    the shapes of most tables. `plan(n_samples).deviation` is the noise in one number of the first sums.
+    **Source.** As for `AdditiveClassifier`, and Huber (1964) for clipped residuals; the private algorithm is
+    ours.
 
     Examples
     --------
@@ -637,11 +577,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     >>> ages = generator.integers(18, 90, (5000, 1))
     >>> wages = 1000 + 50 * ages[:, 0] + generator.normal(0, 100, 5000)
     >>> learner = AdditiveRegressor(epsilon=1.0, target_range=(0, 6000), random_state=0).fit(ages, wages)
-    >>> learner.score(ages, wages) > 0.9
-    True
-    >>> low, high = learner.predict_interval([[40]])[0]
-    >>> bool(low < 3000 < high)
-    True
+    >>> learner.score(ages, wages) > 0.9, learner.predict_interval([[40]]).shape
+    (True, (1, 2))
     """
 
     epsilon: float = 1.0
@@ -661,15 +598,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> AdditivePlan:
         """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
 
-        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
-        of the schema. Its columns are planned as numbers unless `domain` declares their kinds.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records; for neighbors="add_remove" a guess.
-        beta : float, default=0.05
-            In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
+        With domain="learn" it is a `SchemaFitPlan`, with the same attributes and a plan of the schema.
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_columns(fit, n_samples, n_features=n_features)
@@ -703,10 +632,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         X : array-like or data frame of shape (n_samples, n_features)
             As for `fit`; a number outside the domain is replaced by the nearest value in it. An unknown
             category has the effect of unlisted ones if the domain has it, as learned domains do, else 0.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples,)
         """
         margins = self._sums(self._cells(X))[:, 0]
         predicted: NDArray[np.float64] = _LOSSES[self.loss_].predicted(margins)
@@ -726,12 +651,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         -------
         ndarray of float64 of shape (n_samples, 2)
             Lower and upper ends, within the declared range. They contain the residual and the noise of the
-            effects, which are assumed to be normal, so that the probability is approximate.
-
-        Raises
-        ------
-        ValueError
-            If the loss is not "squared".
+            effects, assumed to be normal. Counts have none.
         """
         failure = float(check_number("beta", beta, above=0, below=1))
         cells = self._cells(X)

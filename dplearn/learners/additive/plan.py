@@ -132,20 +132,19 @@ class AdditivePlan(SizedPlan):
         The number of queries, all sequential.
     resolution : float
         The ratio of signal and noise: about the number of records, divided by the standard deviation of the
-        noise in the count of a cell if one query for the counts of the cells of all columns had the whole
-        budget. Below `least_resolution` the fit is noise-dominated, and it warns.
+        noise in the count of a cell if one query for the cells of all columns had the whole budget. Below
+        `least_resolution` the fit is noise-dominated, and it warns.
     level : int
-        The flexibility of the most flexible shapes that a fit considers, from straight lines at level 0 to 5;
-        shapes of lower levels are considered too. It depends on the resolution.
+        The flexibility of the most flexible shapes that a fit considers, by the resolution: 0 (straight
+        lines) to 5.
     model : {"additive", "linear", "mean"}
-        What is learned; the others only unless `interactions` is True. "linear": the queries, but for that of
-        the masses, are those of a logistic regression, for straight lines and effects of categories. So it is
-        of one output of three labels or more below a resolution of five times the number of labels, at most
-        100, with Gaussian noise and at most 4,095 numbers and categories. `deviation` is then the noise in a
-        number of the sums of labels, and `step_deviation` is equal to it. "mean": a regression at a
-        resolution below 12, where noise would hide the effects, predicts the noisy mean of the target for
-        all records, with Laplace noise and no delta; `step_deviation` is that of the mean, as a share of half
-        the range, and `deviation` is infinite. A private number of records excludes it.
+        What is learned; the others only unless `interactions` is True. "linear": logistic regression of
+        straight lines and effects of categories, of one output of three labels or more below a resolution of
+        five times the number of labels, at most 100, with Gaussian noise and at most 4,095 numbers and
+        categories; `deviation` is that of the sums of labels, and `step_deviation` is equal to it. "mean": a
+        regression at a resolution below 12 predicts the noisy mean of the target, with Laplace noise and no
+        delta; `step_deviation` is that of the mean, as a share of half the range, and `deviation` is
+        infinite.
     n_joint : int
         The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float

@@ -58,9 +58,7 @@ class ConjunctionClassifier(RuleClassifier):
     """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 
     Drop-in: any number of predictions costs no privacy. The rule is the conjunction of all conditions that
-    hold for the positive records: any number of conditions, at most one for each column. All queries are
-    asked in one round, before any is answered. In the local model each record therefore reports once, and the
-    reports are not interactive.
+    hold for the positive records, at most one for each column. All queries are asked in one round.
 
     Parameters
     ----------
@@ -70,20 +68,17 @@ class ConjunctionClassifier(RuleClassifier):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports by randomised
         response the value of one column, or that it is not positive.
-    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. Conditions on numbers
-        are ranges, and conditions on categories are sets. None: `Bits()`, whose only conditions are that a
-        value is above 0 or not, with a warning; for conditions on ranges of numbers, declare bounds or
-        "learn".
+    domain
+        ... Conditions on numbers are ranges, and conditions on categories are sets. None: `Bits()`, whose
+        only conditions are that a value is above 0 or not, with a warning.
     n_bins : int, default=8
         Number of bins of equal width of each numeric column, from 2 to 4,096.
     positive : label, optional
         The label of records that satisfy the rule. None: the second of the sorted labels, such as 1 or "yes".
     alpha : float, default=0.1
         Target error, in (0, 1). A condition is kept if the noisy share of positive records that violate it is
-        at most a threshold: the maximum of the noise bound and of alpha / (2 k), but at most 1 / (2 k), where
-        k is the greatest number of conditions.
+        at most a threshold: the maximum of the noise bound and of alpha / (2 k), but at most 1 / (2 k), for
+        at most k conditions.
 
     Attributes
     ----------
@@ -93,8 +88,7 @@ class ConjunctionClassifier(RuleClassifier):
         Public. The noise: "laplace" or "gaussian"; "local" for randomised response.
     classes_ : ndarray of shape (2,)
     guarantee_, schema_
-    domain_ : Product
-        Public. The domain of a record.
+    domain_
     feature_importances_, n_features_in_, feature_names_in_
 
     See Also
@@ -106,26 +100,19 @@ class ConjunctionClassifier(RuleClassifier):
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" and "laplace" with
     delta 0, and "local" also towards the collector of the reports. Proof: each record is in one cell of a
-    column's histogram, its bin or the cell of the negative label, so that one replaced record changes at most
-    two counts, each by 1; the columns' queries have equal shares of the budget ("central") or of the records
-    ("local"). With "central" these have nine tenths of epsilon. Given the conjunction, a replaced record
-    changes its errors, and those of each constant label, by at most 1, and the selection among these costs
-    the rest. All else is post-processing of the answers.
+    column's histogram, its bin or the cell of the negative label, so one replaced record changes at most two
+    counts, each by 1; the queries have equal shares of the budget ("central": of nine tenths of epsilon) or
+    of the records ("local"). The selection among the conjunction and the constant labels, whose errors a
+    replaced record changes by at most 1, costs the rest.
 
-    **Accuracy.** If a conjunction of such conditions labels the records, and there are at least
-    `plan(n_samples).n_needed`, the error on their distribution is at most alpha with probability at least 1 -
-    beta; see `conjunction_error` for the proof. This number is for the worst distribution; a tenth of it is
-    often enough. "central": the rule is computed with B = .9 beta / (1 + 1 / C) in place of beta, for C
-    values of all columns. With probability at least 1 - beta / 10 a constant label is selected only if it
-    makes at most as many errors. If its error exceeds the bound for the rule, it does so with probability at
-    most B / (2 C), as a value does, and there are two labels. "local" is the algorithm of the source: there
-    the rule is not compared, and may be worse than the most frequent label.
-
-    The labels must be free of noise: if a few per cent are wrong, valid conditions are dropped, and with more
-    noise the rule becomes "always". For noisy labels use `ExponentialMechanismClassifier`.
-
-    **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
-    Raskhodnikova and Smith (2011), Section 5, for the local model. There literals are bits.
+    **Accuracy.** If a conjunction of such conditions labels at least `plan(n_samples).n_needed` records, the
+    error on their distribution is at most alpha with probability at least 1 - beta, for the worst
+    distribution; see `conjunction_error` for the proof. "central": the rule is computed with B = .9 beta / (1
+    + 1 / C) in place of beta, for C values of all columns; a constant label of greater error is selected with
+    probability at most beta / 10 + B / C. "local" is the algorithm of the source, without this selection. If
+    a few per cent of the labels are wrong, valid conditions are dropped: use
+    `ExponentialMechanismClassifier`. **Source.** Kearns (1998) for the algorithm by statistical queries;
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model.
 
     Examples
     --------
@@ -134,13 +121,9 @@ class ConjunctionClassifier(RuleClassifier):
     >>> from dplearn.domains import Bits
     >>> X = np.random.default_rng(0).integers(0, 2, (20_000, 6))
     >>> y = np.where(X[:, 1] & ~X[:, 4] & 1, "ill", "well")
-    >>> learner = ConjunctionClassifier(
-    ...     domain=Bits(), positive="ill", classes=["ill", "well"], random_state=0
-    ... ).fit(X, y)
-    >>> learner.concept_
+    >>> learner = ConjunctionClassifier(domain=Bits(), positive="ill", random_state=0)
+    >>> learner.fit(X, y).concept_
     'ill' if x1 > 0 and x4 <= 0, else 'well'
-    >>> learner.guarantee_.epsilon
-    Fraction(1, 1)
     """
 
     epsilon: float = 1.0
@@ -379,14 +362,12 @@ def conjunction_error(
         The number of values of each column.
     n : int
         Number of records, independent draws from a distribution.
-    epsilon : number
-        Privacy budget of the fit; positive.
     alpha, beta : float
         Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
     delta : number, default=0
         Spent by "gaussian" noise only, which needs it.
     noise : {"laplace", "gaussian", "local"}, default="laplace"
-        The noise; see `share_noise`.
+        The noise; see `share_noise`. "local" needs at least as many records as queries.
 
     Returns
     -------
@@ -394,26 +375,17 @@ def conjunction_error(
         The bound, at most 1. With probability at least 1 - beta, the error on the distribution is at most
         this.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has a wrong type or is out of range, or there are fewer records than queries with
-        "local".
-
     Notes
     -----
     **Accuracy.** Let the error of each answer be at most its tolerance t, and let the threshold be b >= t. A
-    value that the true conjunction excludes occurs in no positive record; its answer is at most t, and it is
-    excluded. Every record predicted positive is therefore positive. The answer for an excluded value is at
-    most b, so that a share of at most b + t of the records is positive and has the value. With "local" this
-    is the share x in the distribution. Otherwise it is the share in the sample: by Chernoff's bound, the
-    sample share of a value of share x is at most x - sqrt(2 x L / n), L = ln(2 C / beta), with probability at
-    most beta / (2 C). Therefore, with probability at least 1 - beta / 2, none of the C values that is
-    excluded has a share x beyond the root of x - sqrt(2 x L / n) = b + t. A record wrongly predicted negative
-    has an excluded value: the error is at most the sum of x over the excluded values, at most `literals_kept`
-    of which count.
-
-    **Source.** Kearns (1998) learns conjunctions by statistical queries; the constants are ours.
+    value that the true conjunction excludes occurs in no positive record and is excluded, so every record
+    predicted positive is positive. Of an excluded value, a share of at most b + t of the records is positive
+    and has it: with "local" the share x in the distribution, otherwise that in the sample, which is at most x
+    - sqrt(2 x L / n), L = ln(2 C / beta), with probability at most beta / (2 C) (Chernoff). So with
+    probability at least 1 - beta / 2, no excluded one of the C values has a share x beyond the root of x -
+    sqrt(2 x L / n) = b + t. A record wrongly predicted negative has an excluded value: the error is at most
+    the sum of x over these, at most `literals_kept` of which count. **Source.** Kearns (1998) learns
+    conjunctions by statistical queries; the constants are ours.
 
     Examples
     --------

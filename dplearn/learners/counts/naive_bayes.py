@@ -68,8 +68,7 @@ def _has_public_count(learner: Any) -> bool:
 class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 
-    Drop-in: any number of predictions costs no privacy. All queries are asked in one round, before any is
-    answered. In the local model each record therefore reports once, and the reports are not interactive.
+    Drop-in: any number of predictions costs no privacy. All queries are asked in one round.
 
     Parameters
     ----------
@@ -79,11 +78,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports the value of one
         column and its label by randomised response, so that no trusted curator is needed.
-    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. None: all finite
-        floats, in bins between powers of two; bounds, such as those of `Grid(0, 100)`, give more informative
-        bins.
+    domain
+        ... None: all finite floats, in bins between powers of two; bounds give more informative bins.
     n_bins : int or "auto", default="auto"
         Number of bins of equal width of each numeric column, from 2 to 4,096. "auto": from 2 ("central": 4)
         to 32, the most for which the average bin holds at least five times as many records as the standard
@@ -93,12 +89,10 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         positive.
     priors : array-like of shape (n_classes,), optional
         Public. The shares of the classes for predictions, in the order of `classes_`; nonnegative, with sum
-        1, as of scikit-learn's GaussianNB. For a rare class: the share in the population, where records were
-        selected by label, or equal shares. None: the noisy shares among the records.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; for `trust_model="central"`, tables in memory and no groups, and without
-        `partial_fit`.
+        1: for a rare class, its share in the population, or equal ones. None: the noisy shares among the
+        records.
+    neighbors
+        ... For `trust_model="central"`, tables in memory and no groups, and without `partial_fit`.
 
     Attributes
     ----------
@@ -120,12 +114,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         Released. The noisy shares of class and bin among the records of all calls so far, which
         `partial_fit` continues.
     classes_
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions; of all calls together, if each has records of
-        its own.
-    schema_
-    domain_ : Product
-        Public. The domain of a record.
+    guarantee_
+        ... Of all calls together, if each has records of its own.
+    schema_, domain_
     n_features_in_, feature_names_in_
 
     See Also
@@ -138,21 +129,16 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" and "laplace" with
     delta 0, and "local" also towards the collector of the reports. Proof: each record is in one cell of a
-    column's histogram of class and bin, so that one replaced record changes at most two counts, each by 1;
-    the columns' queries have equal shares of the budget ("central") or of the records ("local"). All else is
-    post-processing of the answers. Calls of `partial_fit` compose in parallel, see
-    `dplearn.estimator.incremental.in_parallel`; the ledger adds them up.
-
-    For one added or removed record: it changes one count of each column, by 1, and nothing else depends on
-    the number of records. That number is estimated by the sum of the noisy counts.
+    column's histogram of class and bin, so one replaced record changes at most two counts, each by 1, and an
+    added one changes one; the queries have equal shares of the budget ("central") or of the records
+    ("local"). A private number of records is estimated by the sum of the noisy counts. Calls of `partial_fit`
+    compose in parallel, see `dplearn.estimator.incremental.in_parallel`; the ledger adds them up.
 
     **Accuracy.** With probability at least 1 - beta, the noise in every released share of a class and a bin
     is at most `plan(n_samples).tolerance`. A fit warns if the standard deviation of that noise is at least
-    the average share of a class; this depends on public numbers only.
-
-    **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy sums; Kasiviswanathan, Lee,
-    Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model. The pseudo-counts proportional to
-    the noise, and the class shares pooled over all columns, are ours.
+    the average share of a class. **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy
+    sums; Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model. The
+    pseudo-counts proportional to the noise, and the class shares pooled over all columns, are ours.
 
     Examples
     --------
@@ -160,13 +146,10 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     >>> from dplearn import StatisticalQueryNaiveBayes
     >>> from dplearn.domains import Grid
     >>> X, y = load_iris(return_X_y=True)
-    >>> learner = StatisticalQueryNaiveBayes(
-    ...     epsilon=3.0, domain=Grid(0, 10), classes=[0, 1, 2], random_state=0
-    ... ).fit(X, y)
-    >>> learner.score(X, y) > 0.8
-    True
-    >>> learner.guarantee_.epsilon, learner.noise_, learner.n_bins_
-    (Fraction(3, 1), 'laplace', 4)
+    >>> given = {"epsilon": 3.0, "domain": Grid(0, 10), "classes": [0, 1, 2]}
+    >>> learner = StatisticalQueryNaiveBayes(**given, random_state=0)
+    >>> learner.fit(X, y).score(X, y) > 0.8, learner.noise_, learner.n_bins_
+    (True, 'laplace', 4)
     """
 
     epsilon: float = 1.0
@@ -203,9 +186,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     ) -> Self:
         """Add new records to the fit, and release the model of the records of all calls so far.
 
-        Each call is charged to the ledger. `guarantee_` is that of all calls together, if each has records of
-        its own. The noise of all calls adds up: one fit of all records is more accurate. `epsilon`, `delta`,
-        `smoothing` and `priors` may be set anew between calls; `fit` forgets earlier calls.
+        Each call is charged to the ledger. The noise of all calls adds up: one fit of all records is more
+        accurate. `epsilon`, `delta`, `smoothing` and `priors` may be set anew between calls; `fit` forgets
+        earlier calls.
 
         Parameters
         ----------
@@ -221,13 +204,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain; nothing is spent.
-        ValueError
-            If `domain` is to be learned, a parameter or `classes` differ from those of earlier calls, or the
-            columns do; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain, `domain` is to be learned, a parameter, `classes` or
+            the columns differ from those of earlier calls, or an argument is not as described; nothing is
             spent.
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent.

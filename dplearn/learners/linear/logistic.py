@@ -84,8 +84,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 
     Drop-in: any number of predictions costs no privacy. Each row, with a 1 added for the intercept, is scaled
-    to length 1. The norm bound therefore needs no parameter, no row is clipped, and a row's length has no
-    influence on the fit.
+    to length 1: no row is clipped, and a row's length has no influence on the fit.
 
     Parameters
     ----------
@@ -93,35 +92,31 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ... A positive delta allows Gaussian noise, which is smaller for many columns and steps. 0:
         Laplace noise, and pure differential privacy.
     domain
-        ... Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds
-        where they are known: the
-        values of the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has
-        less weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number
-        is missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the
-        columns should then be of similar magnitude, since the longest columns dominate a scaled row. Of 4,096
-        numeric columns or more, such as those of hashed text, a fit keeps the columns with the greatest noisy
-        masses, for 3/20 of its budget, and adds the others to buckets; together there are at most 1,024.
+        ... Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]; unbounded
+        `Floats()` become arsinh(x) / 12, with less weight, so declare bounds where they are known. A domain
+        with `missing=True` adds a column that is 1 where a number is missing. See `DesignMatrix`. None:
+        finite numbers, untransformed, also in a sparse matrix; columns should then be of similar magnitude.
+        Of 4,096 numeric columns or more, such as those of hashed text, a fit keeps those with the greatest
+        noisy masses, for 3/20 of its budget, and adds the others to buckets; together there are at most
+        1,024.
     n_steps : int or "auto", default="auto"
-        Number of steps of accelerated gradient descent, at least 1; each step is one query. "auto": 24 (6
-        where delta is 0), or 1 if the answers to further queries would be
-        noise-dominated. The choice is a function of public numbers.
+        Number of steps of accelerated gradient descent, at least 1; each is one query. "auto": 24 (6 where
+        delta is 0), or 1 if further answers would be noise-dominated, by public numbers.
     class_weight : None, "balanced" or dict, default=None
         Public. The weight of each class in the loss, by label; positive, and 1 for labels that are not in the
-        dict. Only the ratios matter. "balanced": inverse to the noisy numbers of records. Predicted
-        probabilities are then those of the weighted population, as of scikit-learn's LogisticRegression. The
-        noise is that of a fit without weights, but for a twentieth of the budget, by which the classes are
-        counted. With two classes, the steps use the weights as far as the noise allows, and the calibration
-        uses them as given. With more, the weights shift the margins and change nothing else.
+        dict. "balanced": inverse to the noisy numbers of records, which take a twentieth of the budget.
+        Predicted probabilities are then those of the weighted population, as of scikit-learn's
+        LogisticRegression. With two classes, the steps use the weights as far as the noise allows; with more,
+        the weights shift the margins.
     neighbors
-        ... A tenth of the budget estimates it, and all else is planned by the estimate. For tables in memory
-        and no groups.
+        ... A tenth of the budget estimates it. For tables in memory and no groups.
 
     Attributes
     ----------
     coef_ : ndarray of float64 of shape (n_classes, n_numbers), or (1, n_numbers) of two classes
         Released. The effect of each numeric column on the margin of a row of typical length; with two
-        classes, on the margin of the second class. The coefficients of different fits are comparable: those
-        of the one-hot columns of one categorical feature sum to 0, and so do those of the classes.
+        classes, on that of the second. Those of the one-hot columns of one feature sum to 0, and so do those
+        of the classes.
     coef_std_ : ndarray of float64, of the shape of `coef_`
         Released. Standard deviation of the privacy noise in each coefficient; see `coef_interval`.
     intercept_ : ndarray of float64 of shape (n_classes,) or (1,)
@@ -135,11 +130,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         the buckets.
     columns_ : ndarray of intp of shape (n_kept,) or None
         Released. The numeric columns that the fit kept of a wide table, by their numbers. The others are in
-        buckets, column j in that of j modulo the number of buckets; those of a bucket have one coefficient,
-        but for its sign. None: the table is not wide.
+        buckets, column j in that of j modulo their number. None: the table is not wide.
     n_steps_ : int
-        Public. The number of steps; of a wide table, a function of the released number of kept columns, and
-        for neighbors="add_remove" of the released number of records.
+        Public. The number of steps; of a wide table or for neighbors="add_remove", a function of released
+        numbers.
     noisy_count_, noise_
     design_ : DesignMatrix or None
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
@@ -152,31 +146,20 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum
-    over records of integer vectors. Each vector is a function of its own record and of earlier answers, and
-    its norm is at most a public bound, which is checked in integers. The vectors are products of a row of
-    length 1 with the row itself, with the centred indicator of its label, or with its predicted probabilities
-    under the released weights. Of a wide table, with 4,096 numeric columns or more, the first query is for
-    the mass of each column (see `dplearn.learners.linear.columns`), and the rows of all further queries have
-    only the columns with the greatest released masses, and sums of other columns. With class weights, one
-    query is for the number of records of each class, and the products with labels and predictions are
-    multiplied by weights of at most 1, rounded to integers that are no greater than the unweighted ones in
-    their unit, which keeps the bounds.
-    The last queries are histograms: with two classes, one by score bin and label; with more, two by bin of
-    the difference between the margin of the label and that of the next class, or of the previous class. Each
-    record is in one cell of each histogram. The oracle's noise is calibrated to the norm and to the query's
-    share of the budget, and the shares sum to 1. All else is post-processing of the answers.
-
-    For one added or removed record: the same norms bound the vector of one record, and the first query is for
-    the number of records. Its answer is released, and all further queries are functions of it, of public
-    values and of other answers.
+    over records of integer vectors, functions of their own record and of earlier answers, whose norm is at
+    most a public bound, checked in integers: products of a row of length 1 with the row itself, with the
+    centred indicator of its label, or with its predicted probabilities. Of a wide table, the first query is
+    for the mass of each column (`dplearn.learners.linear.columns`). Class weights take one query for the
+    numbers of records of the classes, and weights of at most 1 keep the bounds. The last queries are
+    histograms of scores: each record is in one cell. The oracle's noise is calibrated to the norm and to the
+    query's share of the budget, and the shares sum to 1. One added or removed record has one vector within
+    the same norms, and the first query is for the number of records.
 
     **Accuracy.** With probability at least 1 - beta, the noise in every number of the first gradient is at
-    most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more; it depends on public
-    numbers only.
-
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5: every
-    statistical-query algorithm has a local simulation. The scaling of rows to one length in a released
-    metric, the gradient whose label part is queried once, and the calibration by histograms are ours.
+    most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more. **Source.**
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for statistical queries. The rows
+    of one length in a released metric, the gradient whose label part is queried once, and the calibration by
+    histograms are ours.
 
     Examples
     --------
@@ -215,13 +198,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         n_labels: int | None = None,
         beta: float = 0.05,
     ) -> LogisticPlan:
-        """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records; for neighbors="add_remove" a guess.
-        """
+        """Return the plan of a fit: its guarantee, its queries and its noise. No data is read."""
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
         return fit.replannable(public, beta=beta)
@@ -260,55 +237,20 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             As for `fit`; a number outside the domain is replaced by the nearest value in it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
         """
         margins = self._margins(X)
         return margins[:, 1] if len(self.classes_) == 2 else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the calibrated probability of each class; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the calibrated probability of each class; costs no privacy."""
         return np.asarray(softmax(self._margins(X), axis=1), dtype=np.float64)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the logarithms of the probabilities of `predict_proba`."""
         return np.asarray(log_softmax(self._margins(X), axis=1), dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
+        """Predict labels; costs no privacy."""
         codes = greatest_places(self._margins(X))
         return np.asarray(self.classes_.take(codes))
 
@@ -323,8 +265,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         Returns
         -------
         ndarray of float64 of shape (n_classes, n_numbers, 2), or (1, n_numbers, 2) of two classes
-            Lower and upper ends. They are approximate: the noise is assumed to be Gaussian, and the noise in
-            `metric_` is ignored. They do not cover the sampling error of the records.
+            Lower and upper ends, approximate: the noise is taken to be Gaussian, and that in `metric_` is
+            ignored. They do not cover the sampling error of the records.
         """
         check_is_fitted(self)
         return normal_interval(self.coef_, self.coef_std_, beta)

@@ -64,13 +64,11 @@ class LogisticPlan(SizedPlan):
         Whether all second moments of the columns are queried, or only their means.
     n_queries : int
         The number of queries: one for the metric, one for each step, and for the calibration one with two
-        classes, or two with more, which are asked together. All other queries are sequential. A wide table
-        has one more, for the masses of its columns, and a fit with class weights one more, for the numbers
-        of records of the classes.
+        classes, or two with more, asked together. A wide table has one more, and so has a fit with class
+        weights.
     n_kept : int or None
-        The greatest number of columns of a wide table that a fit keeps, by their noisy masses, buckets of the
-        others included; the noise and the steps are those for so many columns. None: the table is not wide,
-        and all columns are used.
+        The greatest number of columns of a wide table that a fit keeps, buckets included, for which noise and
+        steps are planned. None: all columns are used.
     deviation : float
         The standard deviation of the noise in a number of the answer to the label query, in the unit of one
         label.

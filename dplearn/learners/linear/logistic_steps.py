@@ -98,11 +98,10 @@ def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
 
     **Accuracy.** The ridge is optimal, given the noise, for the weights' prior variance: 2 / k for k classes,
     or the variance of label gradients beyond the noise. The released average of steps has less noise.
-    Histograms of scores calibrate the scale, and of two classes the offset.
-
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5; Nesterov (1983) for
-    accelerated steps; Platt (1999) for the calibration. The rows of one norm in a released metric, the split
-    of the gradient, and the histograms are ours.
+    Histograms of scores calibrate the scale, and of two classes the offset. **Source.** Kasiviswanathan, Lee,
+    Nissim, Raskhodnikova and Smith (2011), Section 5; Nesterov (1983) for accelerated steps; Platt (1999) for
+    the calibration. The rows of one norm in a released metric, the split of the gradient, and the histograms
+    are ours.
     """
     weights = None
     if plan.class_weight is not None:
@@ -454,7 +453,6 @@ def calibrate(
     -----
     **Accuracy.** Platt scaling on the bin midpoints, with Gaussian priors whose weight vanishes with the
     noise: one on the slope around `slope`, one on the offset around the logit of the label's share.
-
     **Source.** Platt (1999); the use of a histogram in place of records is ours.
     """
     middles = (edges[1:] + edges[:-1]) / 2

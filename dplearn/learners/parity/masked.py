@@ -49,10 +49,9 @@ class MaskedParityClassifier(RuleClassifier):
     """Learn a masked parity by one or two rounds of statistical queries.
 
     Drop-in: any number of predictions costs no privacy. A record has d bits x, an index i and a mask. If the
-    mask is 1, the label is bit i of a hidden vector r. If the mask is 0, the label is the inner product of r
-    and x modulo 2, or for all these records its complement. Two rounds of statistical queries learn the
-    concept: the first finds r, and the second, which depends on r, finds the intercept. No single round finds
-    the intercept, so that the class separates interactive from noninteractive learning.
+    mask is 1, the label is bit i of a hidden vector r; else the inner product of r and x modulo 2, or for all
+    these records its complement. Two rounds of statistical queries learn the concept, and no single one finds
+    the intercept: the class separates interactive from noninteractive learning.
 
     Parameters
     ----------
@@ -60,9 +59,8 @@ class MaskedParityClassifier(RuleClassifier):
         "central": a trusted curator adds noise to sums over all records. "local": each record answers one
         query by a randomised report, so that no trusted curator is needed.
     interactive : bool, default=True
-        Whether there is a second round. Without it, one label is predicted for all records
-        with mask 0: an estimate of the more frequent label among them. It is correct for half of them if the
-        bits are fair coins.
+        Whether there is a second round. Without it, one label is predicted for all records with mask 0: an
+        estimate of the more frequent one among them.
     beta : float, default=0.05
         Probability of failure that is allowed, in (0, 1); for `plan` and a warning.
     binarize : float or None, default=0.0
@@ -84,8 +82,7 @@ class MaskedParityClassifier(RuleClassifier):
         Public. The number of rounds of queries.
     classes_ : ndarray of shape (2,)
     guarantee_
-    domain_ : Product
-        Public. The domain of a record, which determines the numbers that become 1.
+    domain_
     feature_importances_, n_features_in_, feature_names_in_
 
     See Also
@@ -103,9 +100,7 @@ class MaskedParityClassifier(RuleClassifier):
 
     **Accuracy.** If a masked parity labels all records, masks are fair coins and indices are uniform, the
     probability that another rule is released is at most `plan(n_samples, n_features=...).failure`; x may have
-    any distribution.
-
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5.3.
+    any distribution. **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5.3.
 
     Examples
     --------
@@ -119,8 +114,6 @@ class MaskedParityClassifier(RuleClassifier):
     >>> parity = bits[:, 1] ^ bits[:, 5]
     >>> y = np.where(mask, np.isin(index, [1, 5]), 1 - parity)
     >>> learner = MaskedParityClassifier(epsilon=1.0, classes=[0, 1], binarize=None, random_state=0).fit(X, y)
-    >>> learner.parity_.tolist(), learner.intercept_, learner.rounds_
-    ([0, 1, 0, 0, 0, 1, 0, 0], 1, 2)
     >>> learner.concept_
     if x11: 1 if x8..x10 is 1 or 5, else 0; otherwise: 1 if x1 + x5 is even, else 0
     """
@@ -291,15 +284,10 @@ def learn_masked_parity(
 ) -> MaskedParity:
     """Learn a masked parity from any statistical-query oracle for `MaskedRecords`.
 
-    Notes
-    -----
     **Accuracy.** If masks are fair coins and indices are uniform, the result is correct if the error of every
     answer with "cells" is below 1 / (4 d) in the first round and below 1/4 in the second; with "hadamard"
-    below twice that.
-
-    **Source.** Kasiviswanathan et al. (2011), Section 5.3.1. There each query is the share of one cell, and
-    is compared with 1 / (4 d). Here the queries are signed sums, whose sign is the result, so that no
-    threshold depends on the frequency of a cell.
+    below twice that. **Source.** Kasiviswanathan et al. (2011), Section 5.3.1, with the share of one cell a
+    query; here signed sums, whose sign is the result.
     """
     if second is None:
         signs = _signs(oracle, partial(_shown_or_plain, n_bits), n_bits + 1, first)
@@ -443,10 +431,8 @@ def masked_parity_sample_size(
     Notes
     -----
     **Accuracy.** For masks that are fair coins, and uniform indices; the bits may have any distribution.
-
     **Source.** Kasiviswanathan et al. (2011), Proposition 5.18 with Theorem 5.7, which requires order d**3
-    ln(d / beta) / epsilon**2 locally: there each of d queries is about one cell, here about half of the
-    cells.
+    ln(d / beta) / epsilon**2 locally, as each query is about one cell.
 
     Examples
     --------

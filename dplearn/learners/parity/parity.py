@@ -61,8 +61,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
 
     Drop-in: any number of predictions costs no privacy. No statistical-query learner learns parities
-    efficiently, with or without privacy. Gaussian elimination does; if labels are noisy, the learner selects
-    among all 2**d parities instead.
+    efficiently; Gaussian elimination does. If labels are noisy, the learner selects among all 2**d parities.
 
     Parameters
     ----------
@@ -74,10 +73,9 @@ class ParityClassifier(SeveralOutputsClassifier):
         "agnostic": the exponential mechanism over all parities, scored by training errors; for any labels and
         up to 26 columns. "elimination": Gaussian elimination; for any number of columns, and labels without
         noise. "stable": Gaussian elimination on disjoint parts, and release of the most frequent solution if
-        it is stable; for any number of columns and several labels at once, labels without noise, and columns
-        near independent fair coins; with one output, a tenth of epsilon then compares the parity with the
-        constant labels. "auto": the first of these, in this order, for which there are enough
-        records, or else the first that is applicable.
+        it is stable; for several labels at once, labels without noise, and columns near independent fair
+        coins. "auto": the first of these for which there are enough records, or else the first that is
+        applicable.
     alpha : float, default=0.1
         Target error, from 1e-9 and below 1.
     fit_intercept : bool, default=False
@@ -102,7 +100,6 @@ class ParityClassifier(SeveralOutputsClassifier):
         Released. 1 if the complement of the parity was learned, else 0.
     abstained_ : bool
         Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
-        False if a constant label was selected instead.
     concept_ : ChosenConcept or list of ChosenConcept
         Released. The parity; its `repr` is the rule. With several outputs, one for each.
     classes_ : ndarray of shape (2,), or list of such
@@ -110,8 +107,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     method_ : str
         Public. The method: "agnostic", "elimination" or "stable".
     guarantee_
-    domain_ : Product
-        Public. The domain of a record, which determines the numbers that become 1.
+    domain_
     feature_importances_, n_features_in_, feature_names_in_
 
     See Also
@@ -122,16 +118,14 @@ class ParityClassifier(SeveralOutputsClassifier):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record, (epsilon, delta) with "stable";
-    the number of records is public. With "stable" and one output, a parity is released with nine tenths of
-    epsilon; a replaced record then changes its errors, and those of each constant label, by at most 1, and
-    the selection among these costs the rest.
+    the number of records is public. With "stable" and one output, the parity is released with nine tenths of
+    epsilon; the selection among it and the constant labels costs the rest.
 
     **Accuracy.** For records that a parity labels, the error is at most alpha with probability at least 1 -
     beta from `plan(n_samples, n_features=...).n_needed` records on: with "elimination" and "agnostic" for any
-    distribution of the records, with "stable" if the bits are independent fair coins.
-
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination",
-    Section 3 for "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
+    distribution of the records, with "stable" if the bits are independent fair coins. **Source.**
+    Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination", Section 3 for
+    "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
 
     Examples
     --------

@@ -106,30 +106,15 @@ def elimination_failure(
 
     Notes
     -----
-    Let p and q be the `parity_probabilities`, r = exp(-epsilon/2) and B(e) = min(1, 2**(d - 1) (1 - p
-    e)**n').
+    For each part, a parity of error e solves the random sample with probability (1 - p e)**n', and is then
+    one of at least two solutions: a part gives an error above e with probability at most B(e) = min(1, 2**(d
+    - 1) (1 - p e)**n'), for p and q of `parity_probabilities`. A bad candidate with E errors is selected in
+    the test against a good one with G errors with probability at most t**(E - G) / 2, for any t from r =
+    exp(-epsilon/2) to 1/(2 - r), in the mean at most x**s, x = 1 - alpha (1 - t) + a (1/t - 1). All parts
+    abstain with probability q**k. For any a and t the probability of failure is at most q**k + k (1 - q)
+    B(alpha) (u + (1 - u) x**s / 2), u = (q + (1 - q) B(a))**(k - 1). Proof: docs/theory/parity.md.
 
-    *A part.* A parity of error e solves the equations in the random sample of a part with probability (1 - p
-    e)**n'. It is then one of at least two solutions, since the right parity is another. A part that did not
-    abstain therefore gives an error above e with probability at most B(e).
-
-    *The test.* If there is a good candidate with G errors, then a bad candidate with E errors is selected
-    with probability at most t**(E - G) / 2, for any t from r to 1/(2 - r). If some candidate has fewer than E
-    errors, the bad one must come before the best in the random order, and its coin must succeed: the
-    probability is at most r**(E - G) / 2. Otherwise let j = G - E. The bad candidate is not selected if it
-    comes after the good one and the coin of the good one succeeds, so that the probability is at most 1 -
-    r**j / 2, and 2 - r**j is at most (2 - r)**j. Let the bad candidate have error above alpha, and the good
-    one error at most a. The mean of t**(E - G) is at most x**s, x = 1 - alpha (1 - t) + a (1/t - 1): it is
-    greatest if the two never err on the same record.
-
-    *Both.* All parts abstain with probability q**k. Otherwise, in a failure, one of the k parts gave a bad
-    candidate, each with probability at most (1 - q) B(alpha), and it was selected: either no other part gave
-    a good candidate, with probability at most u = (q + (1 - q) B(a))**(k - 1), or another part did. For any a
-    and t the probability of failure is at most q**k + k (1 - q) B(alpha) (u + (1 - u) x**s / 2).
-
-    **Source.** Kasiviswanathan et al. (2011), Lemmas 4.1 and 4.6. There a part must give a good candidate,
-    which requires more records than not giving a bad one. The remaining failures are mostly abstentions of
-    all parts, which do not depend on the test.
+    **Source.** Kasiviswanathan et al. (2011), Lemmas 4.1 and 4.6, where a part must give a good candidate.
 
     Examples
     --------
@@ -149,8 +134,8 @@ def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -
 
     Parameters
     ----------
-    beta : float
-        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
+    beta
+        ... A failure is a greater error or an abstention.
 
     Returns
     -------
@@ -175,18 +160,16 @@ def elimination_split(
 
     Parameters
     ----------
-    beta : float
-        Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
+    beta
+        ... A failure is a greater error or an abstention.
 
     Returns
     -------
     EliminationSizes
-        If n is at least that of `elimination_sizes`: the same number of parts and the same share of test
-        records, so that `failure` is at most beta. If n is x times that and suffices for beta / x: the number
-        of parts for beta / x, since most failures are abstentions of all parts, and only more parts make
-        these less probable. If n is less: at most the same number of parts, chosen to minimise the
-        probability of failure on fair coins, where every wrong parity has error 1/2; `failure` is still the
-        bound for any columns.
+        If n is at least that of `elimination_sizes`: the same number of parts and share of test records. If n
+        is x times that and suffices for beta / x: the number of parts for beta / x, since most failures are
+        abstentions of all parts. If n is less: at most the same number of parts, chosen to minimise the
+        probability of failure on fair coins; `failure` is still the bound for any columns.
 
     Examples
     --------

@@ -48,9 +48,8 @@ class CornerClassifier(RuleClassifier):
     """Learn a corner: one label where every column is on one side of its cut, the other label elsewhere.
 
     Drop-in: any number of predictions costs no privacy. For any labels where all corners can be compared: few
-    columns, or few values in each. Otherwise for labels that such a rule decides, with any number of columns
-    of any number of values; on other labels the rule is hardly worse than the most frequent label, but may be
-    far worse than the best corner.
+    columns, or few values in each. Otherwise for labels that such a rule decides; on other labels the rule is
+    hardly worse than the most frequent label, but may be far worse than the best corner.
 
     Parameters
     ----------
@@ -81,31 +80,26 @@ class CornerClassifier(RuleClassifier):
 
     Notes
     -----
-    **Method.** "exponential" selects among all corners by their training errors, and takes at most 2**24
+    **Method.** "exponential" selects among all corners by their training errors, of at most 2**24
     combinations of cuts between the records (`concepts.Corners`), of more records some that are drawn at
-    random. "interior_point" cuts column by column. A fit takes "exponential" where its records are as many as
-    it needs, then "interior_point"; if both need more, the one that takes all records and needs fewer.
+    random. "interior_point" cuts column by column. A fit takes the first of these whose needs its records
+    meet; if both need more, the one that takes all records and needs fewer.
 
     **Privacy.** (epsilon, delta) for one replaced record. "exponential": it changes the errors of each corner
     by at most 1; no delta is spent. "interior_point": of each column, the m values of records with the inner
     label that are nearest to its cut, filled up with a value beyond the domain, are a multiset of which a
-    replaced record replaces at most one. An interior point of it, by the exponential mechanism, is the cut.
-    The columns' mechanisms are of bounded range, and their costs add up by the best theorem of `Composition`;
-    where that is no better than equal parts of epsilon, no delta is spent. A tenth of epsilon then selects
-    among the corner and the constant labels, by errors, with a public lead for the corner.
+    replaced record replaces at most one; an interior point of it, by the exponential mechanism, is the cut.
+    These mechanisms of bounded range add up by the best theorem of `Composition`. A tenth of epsilon then
+    selects among the corner and the constant labels.
 
     **Accuracy.** "exponential": as `ExponentialMechanismClassifier`. "interior_point": if a corner labels all
-    records, then with probability at least 1 - .4 beta each cut is an interior point: then no record outside
-    of the corner is inside, and fewer than m records of the inner label are beyond the cut of a column. If
-    the error is above alpha, records of the inner label are beyond the cut of some column with probability
-    above alpha / k, for k columns. From `plan(n_samples).n_needed` records on, such a cut has fewer than m
-    records beyond it with probability at most .4 beta; and a constant label with an error above alpha is
-    selected with probability at most .2 beta (see `learners.rules.constant`). On any labels, the outcome
-    makes at most `excess_of_constant` times n errors more than the most frequent label, with probability at
-    least 1 - beta / 10.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for the class and for the lower bound; the
-    learner is ours.
+    records, then with probability at least 1 - .4 beta each cut is an interior point: no record outside of
+    the corner is inside, and fewer than m records of the inner label are beyond the cut of a column. If the
+    error is above alpha, records of the inner label are beyond the cut of some column with probability above
+    alpha / k, for k columns. From `plan(n_samples).n_needed` records on, such a cut has fewer than m records
+    beyond it with probability at most .4 beta; a constant label with an error above alpha is selected with
+    probability at most .2 beta (see `learners.rules.constant`). **Source.** Bun, Nissim, Stemmer and Vadhan
+    (2015), Section 6, for the class and for the lower bound; the learner is ours.
 
     Examples
     --------

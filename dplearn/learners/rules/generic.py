@@ -70,45 +70,38 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ----------
     concept_class : str or ConceptClass, default="stumps"
         "stumps" (any column, any cut, any label on each side), "thresholds" (tables of one column), "corners"
-        (one label where each column is on one side of its cut; few columns, two labels), "conjunctions" (at
-        most three literals over bits, two labels), "parities" (sums of bits modulo 2, at most 26 columns, two
-        labels), or an instance of a concept class, which then includes the domain. A drawn class (see
+        (few columns, two labels), "conjunctions" (at most three literals over bits, two labels), "parities"
+        (at most 26 columns, two labels), or an instance, which then includes the domain. A drawn class (see
         `ConceptClass.draw`) is drawn before the data are read.
     protects : {"examples", "labels"}, default="examples"
         The unit of protection. "examples": one whole record. "labels": one label; all features are public,
         and the concepts are those that differ on the rows of `X`, each behaviour once.
     method : {"exponential", "permute_and_flip"}, default="exponential"
         The selection mechanism. The expected error of permute-and-flip is at most that of the exponential
-        mechanism at the same epsilon; the exponential mechanism composes more tightly.
+        mechanism, which composes more tightly.
     probability : bool, default=False
         Whether a tenth of epsilon releases the noisy number of records of each label where the rule predicts
         a label, for `predict_proba`. False: all of epsilon is for the rule, and `predict_proba` is 0 or 1.
-    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. None: the default of
-        the concept class. For stumps, thresholds and corners this is all finite floats, on a nonuniform grid
-        with 32 bits of precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for
-        bits, a number above 0 is a 1. The cut of a column whose type is one of integers or booleans is then
-        released as the integer that cuts its values alike. Corners of two columns over it take at most 4,095
-        records, and more of them, or more columns, over coarser domains: see `concepts.Corners`. "learn"
-        needs `protects="examples"`.
+    domain
+        ... None: the default of the concept class. For stumps, thresholds and corners this is all finite
+        floats, on a nonuniform grid with 32 bits of precision for magnitudes between 2**-40 and 2**40; for
+        bits, a number above 0 is a 1. The cut of a column of integers or booleans is released as the integer
+        that cuts its values alike. Corners of two columns over it take at most 4,095 records: see
+        `concepts.Corners`. "learn" needs `protects="examples"`.
 
     Attributes
     ----------
     concept_ : ChosenConcept
         Released. The selected concept; its `repr` is the rule.
     label_shares_ : ndarray of float64 of shape (n_classes, n_classes), or None
-        Released. In row i, the probability of each label where the rule predicts label i, which is the most
-        probable one there; shrunk towards equal shares where counts are noise-dominated. None without
-        `probability`.
+        Released. In row i, the probability of each label where the rule predicts label i, shrunk towards
+        equal shares where counts are noise-dominated. None without `probability`.
     seed_ : int or None
         Public. The seed that determines the members of a drawn class; None for any other class.
     classes_
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
-    schema_
-    domain_ : Product
-        Public. The domain of a record.
+    guarantee_
+        ... For labels only, if these alone are protected.
+    schema_, domain_
     feature_importances_, n_features_in_, feature_names_in_
 
     See Also
@@ -121,23 +114,18 @@ class ExponentialMechanismClassifier(RuleClassifier):
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record, or for one replaced label if
     `protects` is "labels"; the number of records is public. Proof: the concepts are fixed in advance, by
-    public rows, or by the features, which are equal in neighbouring tables if only labels are protected. So
-    one replacement changes the number of errors of each of the same concepts by at most 1. With
-    `probability`, the selection has nine tenths of epsilon. Given the rule, a record is in one cell of the
-    counts of predicted and true labels, so a replacement changes two of them by 1; their noise has the rest
-    of epsilon, and the two costs add up. Public rows may be arbitrary: they affect the accuracy and not the
-    guarantee. For a drawn class the guarantee holds for every seed. `guarantee_` covers one fit. A grid
-    search or a cross-validation makes several fits; `ledger` composes their guarantees.
+    public rows, or by the features, if only labels are protected; so one replacement changes the errors of
+    each by at most 1. With `probability`, the selection has nine tenths of epsilon, and given the rule a
+    replacement changes two counts of predicted and true labels by 1. Public rows may be arbitrary, and so may
+    the seed of a drawn class.
 
     **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
     ratio is just above exp(-epsilon / 2). For a drawn class, `n_needed_agnostic` of `plan(n_samples)` is the
-    least number over kappa for which `representation_failure` is at most beta, in the agnostic setting, if
-    the members miss the best target with probability miss(kappa).
-
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
-    and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
-    their sample sizes are ours.
+    least number over kappa for which `representation_failure` is at most beta, if the members miss the best
+    target with probability miss(kappa). **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith
+    (2011), Section 3; for public features and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao
+    (2014), Section 1.2. The cuts at values and their sample sizes are ours.
 
     Examples
     --------
@@ -145,13 +133,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
     >>> from dplearn import ExponentialMechanismClassifier
     >>> from dplearn.domains import Grid
     >>> X, y = load_iris(return_X_y=True)
-    >>> learner = ExponentialMechanismClassifier(
-    ...     epsilon=1.0, domain=Grid(0, 10, 101), classes=[0, 1, 2], random_state=0
-    ... ).fit(X, y)
-    >>> learner.concept_
+    >>> given = {"domain": Grid(0, 10, 101), "classes": [0, 1, 2]}
+    >>> ExponentialMechanismClassifier(epsilon=1.0, **given, random_state=0).fit(X, y).concept_
     0 if x2 < 3.8, else 2
-    >>> learner.guarantee_.epsilon
-    Fraction(1, 1)
     """
 
     concept_class: str | ConceptClass = "stumps"
@@ -178,25 +162,22 @@ class ExponentialMechanismClassifier(RuleClassifier):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Private, or public if only labels are protected. Values within the declared domain. A sparse
-            matrix is refused.
+            Private, or public if only labels are protected. Values within the declared domain; not sparse.
         y : array-like of shape (n_samples,)
             Private labels.
         X_public : PublicData, optional
             Public rows, with the columns of `X` and no labels. The rule is then chosen among concepts that
-            label these rows differently, one for each way to label them; among stumps and thresholds with
-            cuts at their values. Not for a drawn class. In a pipeline give the rows as earlier steps would
-            transform them. None: all concepts; required if only labels are protected.
+            label these rows differently; among stumps and thresholds with cuts at their values. Not for a
+            drawn class. In a pipeline give the rows as earlier steps would transform them. None: all
+            concepts.
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain; no budget is spent.
-        TypeError
-            If there are weights, or `X_public` has a wrong type; no budget is spent.
+        DomainError, TypeError
+            If a value is outside its declared domain, there are weights, or `X_public` has a wrong type;
+            nothing is spent.
         BudgetExceededError
-            If the remaining budget of the ledger is less than the cost of the fit; no budget is spent.
-            `except Exception` does not catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y, X_public=X_public, groups=groups)
@@ -738,15 +719,14 @@ def representation_failure(
     kappa (1 - s)**2 / s for s from exp(-epsilon / 2) to 1, which is at s = max(exp(-epsilon / 2), sqrt(kappa
     / alpha)).
 
-    Proof. Let c be the good concept, and r the ratio of the selection, by the exponential mechanism or
-    permute-and-flip on errors. A concept h is selected with probability at most min(1, r**(errors of h -
-    errors of c)), which is at most s**(the same difference) for all s from r to 1. On one record, let p be
-    the probability that only h is wrong, and q that only c is: p - q is above alpha - kappa, and q is at most
-    kappa. The mean of s**(difference) for one record is 1 - (1 - s) (p - q) + q (1 - s)**2 / s, which is at
-    most 1 - d. The records are independent, so the mean for n of them is at most (1 - d)**n. The sum over all
-    concepts of error above alpha gives the bound. If no concept is good, let alpha be the excess error over
-    the best one. Then q is at most (1 - alpha) / 2, since p + q is at most 1, and the bound is the one for
-    the error (1 + alpha) / 2 and kappa = (1 - alpha) / 2.
+    Proof. Let c be the good concept, and r the ratio of the selection. A concept h is selected with
+    probability at most min(1, r**(errors of h - errors of c)), which is at most s**(the same difference) for
+    all s from r to 1. On one record, let p be the probability that only h is wrong, and q that only c is: p -
+    q is above alpha - kappa, and q is at most kappa. The mean of s**(difference) for one record is 1 - (1 -
+    s) (p - q) + q (1 - s)**2 / s <= 1 - d, and for n independent ones (1 - d)**n, summed over all concepts of
+    error above alpha. If no concept is good, let alpha be the excess error over the best one: q is at most (1
+    - alpha) / 2, since p + q is at most 1, and the bound is the one for the error (1 + alpha) / 2 and kappa =
+    (1 - alpha) / 2.
 
     **Source.** Beimel, Nissim and Stemmer (2013), as stated by Feldman and Xiao (2014), Theorem 6, for
     probabilistic representations; the constants are ours.

@@ -67,8 +67,8 @@ _Leader = tuple[tuple[int, int] | None, int]  # a line or a point, and its dista
 class LineClassifier(RuleClassifier):
     """Learn a line modulo a prime p: the points (x, y) with y = a x + b modulo p have the second label.
 
-    Drop-in: any number of predictions costs no privacy. The number of records that "stability" needs does not
-    depend on p. Every learner with delta = 0 needs a number that grows with log p.
+    Drop-in: any number of predictions costs no privacy. With delta the number of records needed does not
+    depend on p; with delta = 0 it grows with log p for every learner.
 
     Parameters
     ----------
@@ -103,8 +103,7 @@ class LineClassifier(RuleClassifier):
         Public. The method: "stability" or "pure".
     classes_ : ndarray of shape (2,)
     guarantee_
-    domain_ : Product
-        Public. The domain of a record.
+    domain_
     feature_importances_, n_features_in_, feature_names_in_
 
     See Also
@@ -114,21 +113,17 @@ class LineClassifier(RuleClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
-    with "pure". Proof: the quality of a line is the number of its records with the second label, minus the
-    greatest number of these at one point. One replaced record changes it by at most 1, and the lead of a
-    line, or of a point, by at most 2, so that the distances of `kernels.lines` satisfy the conditions of
-    `release_if_stable`. The line is released with .55 epsilon and delta / 2, the point with the rest; the two
-    add up. A uniform line uses only what has been released.
+    with "pure". Proof: one replaced record changes the quality of a line (the number of its records with the
+    second label, minus the greatest number of these at one point) by at most 1, and a lead by at most 2, so
+    that the distances of `kernels.lines` satisfy the conditions of `release_if_stable`. The line is released
+    with .55 epsilon and delta / 2, the point with the rest.
 
     **Accuracy.** For any distribution of records that a line labels, the error is at most alpha with
     probability at least 1 - beta for `plan(n_samples).n_needed` records. If no line labels them, "pure"
-    selects a line with nearly the least errors; "stability" ignores records with the first label, and
-    abstains unless one line or point has a large lead. It then takes time quadratic in the number of distinct
-    points with the second label.
-
-    **Source.** Feldman and Xiao (2014), Theorem 12 and Appendix B. There the leading hypothesis of disjoint
-    samples is released; here the line is released on all records at once, and the point is a second release,
-    which takes a fraction of the records (`dplearn.theory.published_line_sample_size`).
+    selects a line with nearly the least errors; "stability" ignores records with the first label, abstains
+    unless one line or point has a large lead, and takes time quadratic in the number of distinct points.
+    **Source.** Feldman and Xiao (2014), Theorem 12 and Appendix B, where the leading hypothesis of disjoint
+    samples is released (`dplearn.theory.published_line_sample_size`).
 
     Examples
     --------
@@ -336,31 +331,26 @@ def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> flo
     -----
     Only the line of the labels has a quality above 0. Let N be the number of records labelled 1, N_i that of
     the i-th point of the line, w_i its probability, w_1 the greatest, and r the sum; let f(k) and g(k) be the
-    probabilities that a line of lead k, and a point of lead k, are not released; both decrease, and are 1 if
-    k is at most 0. If r <= alpha, every outcome is accurate. Otherwise a released line is accurate, and the
-    first point at least if r - w_1 <= alpha.
+    probabilities that a line of lead k, and a point of lead k, are not released; both decrease, and are 1 for
+    k <= 0. If r <= alpha, every outcome is accurate. Otherwise a released line is accurate, and the first
+    point at least if r - w_1 <= alpha.
 
     **No point has half of r.** Then (r/2, r/2) majorises the w_i. The quality is N minus the greatest count,
-    so that f of it increases with the greatest count, which is a Schur-convex function of the counts. Given
-    N, its mean is therefore a Schur-convex function of the w_i (Rinott 1973), so that two points of
-    probability r/2 are worst. A greater r only increases counts, so that r = alpha is worst: the bound is the
-    mean b of f(min(N_1, N_2)) for two points of probability alpha/2.
+    so that the mean of f, given N, is a Schur-convex function of the w_i (Rinott 1973): two points of
+    probability r/2 are worst, and r = alpha: the bound is the mean b of f(min(N_1, N_2)) for two points of
+    probability alpha/2.
 
-    **The first point has half of r or more, and r - w_1 > alpha.** If all others are counted as one point,
-    the greatest count increases and the quality decreases. Both points then have probability above alpha,
-    and the mean is at most b.
-
-    **The first point has half of r or more, and r - w_1 <= alpha.** With all others counted as one point,
-    of probability s, the quality decreases to min(N_1, N_2), and the lead of the first point is at least N_1
-    - N_2: the probability of failure is at most E f(min(N_1, N_2)) g(N_1 - N_2). It decreases with w_1, which
-    increases N_1 only. If s >= alpha/2, then w_1 = s is worst, and the mean is at most b. Otherwise w_1 =
-    alpha - s is worst: the bound is the greatest over the share t = s/alpha in [0, 1/2]. As r decreases to
-    alpha, the learner fails with this probability, up to that of N_2 > N_1.
+    **The first point has half of r or more.** If all others are counted as one point, of probability s, the
+    quality decreases. For r - w_1 > alpha both points have probability above alpha, and the mean is at most
+    b. Otherwise the lead of the first point is at least N_1 - N_2: the probability of failure is at most E
+    f(min(N_1, N_2)) g(N_1 - N_2), which decreases with w_1. If s >= alpha/2, then w_1 = s is worst, and the
+    mean is at most b. Otherwise w_1 = alpha - s is worst: the bound is the greatest over the share t =
+    s/alpha in [0, 1/2].
 
     **Between shares.** Given N, N_2 ~ Binomial(N, t), and the probability that N_2 = j is greatest at t =
     j/N. The sum over j of the greatest probability in an interval of shares, times f g, bounds all t of the
     interval. Intervals are halved until the bound is at most 1.001 times the greatest value found. If epsilon
-    is small, the bound is the mean over N of the greatest f(j) g(N - 2 j), which holds for every share.
+    is small, the bound is the mean over N of the greatest f(j) g(N - 2 j).
 
     Examples
     --------

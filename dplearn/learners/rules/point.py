@@ -84,10 +84,10 @@ class PointClassifier(SeveralOutputsClassifier):
     """Learn a point function: one key has the second label, all other keys have the first.
 
     Drop-in: any number of predictions costs no privacy. A key is the value of the only column, or the whole
-    row: text, numbers, missing values. The set of keys may be unknown and infinite; the error does not depend
-    on its size. With several labels a record, y of shape (n_samples, n_outputs), one point function is
-    learned for each output, at the cost of one. Instead of one key, several keys may have the second label
-    (`n_keys`), or all rows that agree in their first columns (`prefixes`).
+    row: text, numbers, missing values. The set of keys may be unknown and infinite. With several labels a
+    record, y of shape (n_samples, n_outputs), one point function is learned for each output, at the cost of
+    one. Instead of one key, several keys (`n_keys`) or rows that agree in their first columns (`prefixes`)
+    may have the second label.
 
     Parameters
     ----------
@@ -100,20 +100,18 @@ class PointClassifier(SeveralOutputsClassifier):
         "stability" releases the leading key if it is stable under a change of few records, and else abstains;
         a tenth of epsilon then compares this with the constant labels. With several outputs, it releases the
         keys of a stable histogram of keys with their labels: these must hardly have exceptions. "sanitizer"
-        publishes keys by a stable histogram, with half of the budget, and selects among them for each output
-        by the number of errors: exceptions may be many, but more records are needed. "hashing" selects a
-        bucket of a public hash function, which is drawn independently of the data; other keys may share the
-        bucket; for one output only. "auto": "hashing" without delta, with several keys, or with prefixes;
-        else "stability", except for several outputs and so many records that "sanitizer" is proved to be as
-        accurate. Set "sanitizer" for fewer records of labels with exceptions.
+        publishes keys by a stable histogram, with half of the budget, and selects among them by the number of
+        errors: exceptions may be many, but more records are needed. "hashing" selects a bucket of a public
+        hash function; for one output only. "auto": "hashing" without delta, with several keys, or with
+        prefixes; else "stability", except for several outputs and so many records that "sanitizer" is proved
+        to be as accurate.
     prefixes : bool, default=False
-        True: the rows with the second label are those whose first columns have certain values, such as a
-        country and a region; the number of these columns is learned too, and may be 0. The columns are in the
-        order of the hierarchy; at least two. By "hashing" only.
+        True: the rows with the second label are those whose first columns, a hierarchy of at least two, have
+        certain values; the number of these columns is learned too, and may be 0. By "hashing" only.
     n_keys : int, default=1
         The most keys with the second label, from 1 to 100, and below the number of buckets. More than one by
-        "sanitizer", which names them, or "hashing". A fit with up to 20 takes about a second at most; one
-        with 50 takes up to some 20 seconds, and minutes for unfavourable data.
+        "sanitizer" or "hashing"; with 50, a fit takes up to some 20 seconds, and minutes for unfavourable
+        data.
     alpha : float, default=0.1
         Target error, from 1e-9 and below 1.
     beta : float, default=0.05
@@ -153,49 +151,33 @@ class PointClassifier(SeveralOutputsClassifier):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, (epsilon, 0) with "hashing",
-    for every value of the hash. Proof: with "stability", the distance of the table to a
-    change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
-    this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`, which has
-    nine tenths of epsilon. Given what it releases, a replaced record changes the errors of this rule and of
-    each constant label by at most 1, and the selection among these costs the rest.
-    With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
-    they are capped at the least errors of all rules plus a public number; the least of two numbers that
-    change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several
-    outputs: a record has one key with labels, whatever their number; the histogram of these has the
-    guarantee of `stable_histogram`, and everything else is computed from the published counts. With
-    "sanitizer", a record has one key, so the published keys have half of the budget; a replaced record then
-    changes the errors of each set of these keys by at most 1, so the selection of each output is an
-    exponential mechanism, and these are of bounded range and compose to the other half.
+    for every value of the hash. Proof: with "stability", the distance of the table to a change of the leading
+    key meets the conditions of `release_if_stable` (see `leading_key`), which has nine tenths of epsilon; the
+    selection among what it releases and the constant labels costs the rest. With "hashing", one replaced
+    record changes the errors of each rule by at most 1, also capped at the least errors of all rules plus a
+    public number. With several outputs a record has one key with labels, and the histogram of these has the
+    guarantee of `stable_histogram`. With "sanitizer" the published keys have half of the budget; the
+    selections of each output are of bounded range and compose to the other half.
 
-    **Accuracy.** For any distribution of records that a point function labels, the error is at most alpha
-    with probability at least 1 - beta from `plan(n_samples).n_needed` records on; so for sets of keys and for
-    prefixes. If no rule labels the records, "hashing" selects one with nearly the least errors, and
-    "sanitizer" does so among published keys; "stability" abstains unless one key has a large lead over all
-    others. With several outputs that point functions label,
-    each error is at most alpha, with this probability for all together, from
-    `plan(n_samples, n_outputs=...).n_needed` records on; if no point functions label them, "stability" likely
-    releases the key with the most records of equal labels, even if most of its labels are the first.
+    **Accuracy.** For any distribution of records that a point function (or set of keys, or prefix) labels,
+    the error, of all outputs together, is at most alpha with probability at least 1 - beta from
+    `plan(n_samples).n_needed` records on. If no rule labels the records, "hashing" selects one with nearly
+    the least errors, and "sanitizer" does so among published keys; "stability" abstains unless one key has a
+    large lead, and with several outputs likely releases the key with the most records of equal labels.
 
-    **Source.** Beimel, Nissim and Stemmer (2013) for "stability"; their choosing mechanism has a threshold
-    more than twice as high. Beimel, Kasiviswanathan and Nissim (2010) for "hashing"; they use a pseudorandom
-    function. Feldman and Xiao (2014) for the view of public hashes as one-way protocols, which `n_keys` and
-    `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys
-    and labels by two mechanisms with half the budget each, here both are released by one. "sanitizer" is
-    their Lemma 3.7 for points (Corollary 3.9); there the selections compose by the advanced theorem.
+    **Source.** Beimel, Nissim and Stemmer (2013) for "stability". Beimel, Kasiviswanathan and Nissim (2010)
+    for "hashing". Feldman and Xiao (2014) for public hashes as one-way protocols, which `n_keys` and
+    `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs, and Lemma 3.7 for
+    "sanitizer" (Corollary 3.9).
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data. Several
-    labels of a record cost no more privacy than one.
-
     >>> from dplearn import PointClassifier
     >>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
     >>> labels = ["outbreak"] * 80 + ["none"] * 120
     >>> learner = PointClassifier(delta=1e-6, classes=["none", "outbreak"], random_state=0).fit(rows, labels)
     >>> learner.concept_
     'outbreak' if x0 == 'ward 7', else 'none'
-    >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
-    ['outbreak', 'none']
     >>> rows = [["ward 7"]] * 60 + [["ward 9"]] * 60 + [["ward 8"]] * 120
     >>> two = [["fever", "-"]] * 60 + [["-", "cough"]] * 60 + [["-", "-"]] * 120  # two labels of each record
     >>> learner = PointClassifier(delta=1e-6, classes=[["-", "fever"], ["-", "cough"]], random_state=0)

@@ -42,17 +42,14 @@ def stable_point_failure(
 
     Notes
     -----
-    **One output.** Only the key of the point function has records labelled 1, and it has no records labelled
-    0; no other key can be released. If its probability is at most alpha, an abstention is also accurate.
-    Otherwise its count dominates Binomial(n, alpha) stochastically, and the probability of release does not
-    decrease with the count. The probability of failure is therefore at most that for a key of probability
-    alpha, and it approaches this value as the probability of the key decreases to alpha.
+    **One output.** Only the key of the point function has records labelled 1, and none labelled 0; no other
+    key can be released. If its probability is at most alpha, an abstention is also accurate. Otherwise its
+    count dominates Binomial(n, alpha), and the probability of release does not decrease with the count: that
+    for a key of probability alpha is approached.
 
-    **Several outputs.** A key has the same labels in all its records, so only this key with these labels can
-    be released with a label 1, and output j errs only where the key of its point function is not released. An
-    error above alpha requires that this key has probability above alpha. The number h of such keys is at most
-    n_outputs and at most 1 / alpha. Each is not released with at most the probability of a key of probability
-    alpha, since a greater count is released with greater probability; the sum over the h keys is the bound.
+    **Several outputs.** Output j errs only where the key of its point function is not released, and above
+    alpha only if this key has probability above alpha. There are h <= min(n_outputs, 1 / alpha) such keys,
+    each not released with at most the probability of a key of probability alpha: the sum is the bound.
 
     Examples
     --------
@@ -194,19 +191,15 @@ def proper_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0, 
 
     Notes
     -----
-    The learner is (epsilon, delta)-private for one replaced record, and proper: it releases one key, or none.
-    With probability at least 1 - beta, the point function of that key has an error of at most alpha, for
-    every distribution that a point function labels.
+    The learner is (epsilon, delta)-private for one replaced record, and proper: it releases one key, or none,
+    whose point function has an error of at most alpha with probability at least 1 - beta, for every
+    distribution that a point function labels.
 
     Let one key be set apart. For each other key x, D_x has probability just above alpha at x, with label 1,
-    and the rest at the key that is set apart, with label 0. Only x is accurate for D_x. So no release is
-    accurate for two of the `domain_size` - 1 distributions, and the samples of two, drawn together, differ in
-    the Binomial(n, alpha) records that are not at the key set apart. `packing_records` has the rest of the
-    proof. For two keys, all records are at x.
-
-    For delta = 0 the bound is about ln(domain_size) / (epsilon alpha), where an improper learner
-    (`hashed_point_sizes`) needs a number that does not depend on `domain_size`. For delta > 0 it grows no
-    further than to about ln(1 / delta) / (epsilon alpha), and "stability" needs about twice that.
+    and the rest at the key that is set apart, with label 0. Only x is accurate for D_x, and the samples of
+    two distributions, drawn together, differ in Binomial(n, alpha) records. `packing_records` has the rest of
+    the proof. For two keys, all records are at x. The bound is about ln(domain_size) / (epsilon alpha) for
+    delta = 0; for delta > 0 it grows no further than to about ln(1 / delta) / (epsilon alpha).
 
     **Source.** Beimel, Kasiviswanathan and Nissim (2010), for the separation of proper and improper learners;
     Bun, Nissim, Stemmer and Vadhan (2015), Section 7. The constants are ours.

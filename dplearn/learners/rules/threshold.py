@@ -60,9 +60,8 @@ class ThresholdClassifier(RuleClassifier):
     method : {"auto", "exponential", "interior_point"}, default="auto"
         "exponential": the exponential mechanism over all cuts of all columns, scored by training errors; for
         any labels, and fewer than 2**64 cuts a column. "interior_point": selects column and direction with a
-        quarter of epsilon, and then a point between the greatest records of one label and the least records
-        of the other; for labels that a cut separates, and any number of cuts. "auto": the method with the
-        smaller bound on errors, which is "exponential" for every domain that "exponential" supports.
+        quarter of epsilon, and then a point between the greatest records of one label and the least of the
+        other; for labels that a cut separates. "auto": the one with the smaller bound on errors.
     domain : "float64", Domain, sequence of Domain, Product or Schema, default="float64"
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         "float64": all finite floats, `Floats()`, so that bounds are not needed; its nonuniform grid is finest
@@ -88,8 +87,7 @@ class ThresholdClassifier(RuleClassifier):
     method_ : str
         Public. The method: "exponential" or "interior_point".
     guarantee_
-    domain_ : Product
-        Public. The domain of a record.
+    domain_
     feature_importances_, n_features_in_, feature_names_in_
 
     See Also
@@ -103,23 +101,19 @@ class ThresholdClassifier(RuleClassifier):
 
     **Accuracy.** With probability at least 1 - beta, the training error exceeds the least by at most
     `plan(n_samples).excess_error`: with "exponential" for all labels, with "interior_point" for labels that
-    some threshold separates.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for "interior_point"; Kasiviswanathan, Lee,
-    Nissim, Raskhodnikova and Smith (2011), Section 3, for "exponential".
+    some threshold separates. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for
+    "interior_point"; Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3, for
+    "exponential".
 
     Examples
     --------
     >>> import numpy as np
     >>> from dplearn import ThresholdClassifier
-    >>> generator = np.random.default_rng(0)
-    >>> heights = generator.normal(170, 10, (2000, 1))
+    >>> heights = np.random.default_rng(0).normal(170, 10, (2000, 1))
     >>> y = np.where(heights[:, 0] > 180, "tall", "short")
     >>> learner = ThresholdClassifier(epsilon=1.0, classes=["short", "tall"], random_state=0).fit(heights, y)
     >>> learner.direction_, 179.5 < learner.threshold_ < 180.5, learner.method_
     ('>', True, 'exponential')
-    >>> learner.guarantee_.epsilon, learner.guarantee_.delta
-    (Fraction(1, 1), Fraction(0, 1))
     """
 
     epsilon: float = 1.0
@@ -139,8 +133,7 @@ class ThresholdClassifier(RuleClassifier):
         Parameters
         ----------
         n_features : int, optional
-            Number of columns. None: the number in the last fit. Without a fit, required with `feature=None`,
-            since the number of rules depends on it. Ignored if `domain` determines it.
+            Number of columns. None: that of the domain or the last fit; else required with `feature=None`.
 
         Returns
         -------
@@ -479,8 +472,7 @@ def threshold_excess_errors(method: str, n_cuts: int, *, n_columns: int = 1, eps
 
     Notes
     -----
-    **Source.** The exponential mechanism's bound, McSherry and Talwar (2007); Bun, Nissim, Stemmer and Vadhan
-    (2015), Lemma 5.7. The bound of "interior_point" is proved at `interior_point_examples`.
+    By McSherry and Talwar (2007), and for "interior_point" by the proof at `interior_point_examples`.
 
     Examples
     --------
@@ -516,11 +508,10 @@ def interior_point_examples(
     `dplearn.releases.threshold_from_interior_point`, whose points are used here. Let label 1 be the label at
     or below the cut, let m records of each label be used, and let a cut t err on P records labelled 0 and on
     N records labelled 1, L = P + N. The quality of a cut, the minimum of the numbers of points not below it
-    and not above it, is at least m - L for t. Let the quality of the chosen cut c be at most K below the
-    best, and let m > 2 L + K or m = n_samples. If c > t, the points not below c are at most N ones, and m
-    zeros minus the zeros at or below c (minus m, if these are more than m). Therefore at most L + K + N zeros
-    are at or below c, and c errs on at most N ones: at most 3 L + K errors in total. The case c < t is the
-    same with the labels swapped. On records that some threshold labels without error, L is at most the
+    and not above it, is at least m - L for t. Let that of the chosen cut c be at most K below the best, and m
+    > 2 L + K or m = n_samples. If c > t, the points not below c are at most N ones, and m zeros minus the
+    zeros at or below c. So at most L + K + N zeros are at or below c, and c errs on at most N ones: 3 L + K
+    errors at most; likewise for c < t. On records that some threshold labels without error, L is at most the
     shortfall of the selected column and direction from the best.
 
     Examples
@@ -573,10 +564,9 @@ def threshold_sample_size(
     each. (2) Any labels: the mistakes of a threshold are the records labelled 1 on one side of its cut, and
     those labelled 0 on the other: 4 n_columns families of growing sets, see `chained_sample_size`. The
     learner has an eighth of beta with "exponential", else a half. (3) "exponential": the union bound over all
-    cuts of all columns, `representation_sample_size`.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.8, with binomial tails in place of its
-    Chernoff bound; Massart (1990) for the constant of the second bound.
+    cuts of all columns, `representation_sample_size`. **Source.** Bun, Nissim, Stemmer and Vadhan (2015),
+    Lemma 5.8, with binomial tails in place of its Chernoff bound; Massart (1990) for the constant of the
+    second bound.
 
     Examples
     --------
