@@ -4,10 +4,6 @@
 the outermost loop at a time is counted. The numbers of its steps must be public; times are what a clock
 shows. There is no bar without tqdm, outside a terminal or a notebook, and where the environment variable
 DPLEARN_PROGRESS is 0.
-
->>> with progress():
-...     [2 * each for each in watched(range(3), "doubling")]
-[0, 2, 4]
 """
 
 import os

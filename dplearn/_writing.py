@@ -1,10 +1,4 @@
-"""Texts of values: shortened for reprs, messages and cards, in full where a seed is derived from the text.
-
->>> brief(list(range(1000)))
-'[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, ... 1,000 in all]'
->>> brief([1, 2])
-'[1, 2]'
-"""
+"""Texts of values: shortened for reprs, messages and cards, in full where a seed is derived from the text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -218,12 +218,6 @@ def enumerate_paths(
         The probability of this path. All probabilities sum to 1, less the omitted tails of discrete Gaussians
         and of noise with open ends.
 
-    Raises
-    ------
-    RuntimeError
-        If a run makes fewer draws than its path has branches: then some state passes from one run to the
-        next, and the probabilities would sum to more than 1.
-
     Examples
     --------
     >>> from fractions import Fraction

@@ -38,8 +38,6 @@ class PublicStream:
     [0, 1, 2, 3, 4]
     >>> bool((PublicStream(7, "example").uniform(5) < 1).all())
     True
-    >>> PublicStream(7, "example").seeds(2) == PublicStream(7, "example").seeds(2)
-    True
     """
 
     def __init__(self, seed: int | bytes, *context: object):
@@ -61,9 +59,8 @@ class PublicStream:
     def permutation(self, n: int) -> NDArray[np.int64]:
         """Return a random permutation of 0..n-1, the same on every machine.
 
-        The method sorts 64-bit words that have an index in their low bits and random high bits. Indices with
-        equal high bits stay in order, so the permutation is not exactly uniform; no guarantee depends on
-        this.
+        64-bit words that have an index in their low bits and random high bits are sorted, so the permutation
+        is not exactly uniform; no guarantee depends on this.
 
         Parameters
         ----------

@@ -83,8 +83,6 @@ class SeededDice(ByteDice):
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> one, other = SeededDice(0, "an example"), SeededDice(0, "an example")
     >>> [one.below(6) for _ in range(9)] == [other.below(6) for _ in range(9)]

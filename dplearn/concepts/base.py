@@ -95,10 +95,7 @@ class ConceptClass(ABC):
     def over(cls, domain: Product, n_labels: int) -> "ConceptClass":
         """Return the class over a domain, with all other parameters at their defaults.
 
-        Raises
-        ------
-        ValueError
-            If the members would not use all columns.
+        Raise ValueError if the members would not use all columns.
         """
         if len(domain) > cls.most_columns:
             most = int(cls.most_columns)
@@ -206,9 +203,8 @@ class ConceptClass(ABC):
     def draw(self, seed: int) -> "ConceptClass":  # noqa: ARG002 - of use to subclasses
         """Return the class whose members a public seed determines, with at most `size` members.
 
-        A learner draws the seed, independently of the data, before it reads them, and publishes it. The
-        members must be a function of the seed alone. The guarantee holds for each seed; accuracy is over the
-        seed, too.
+        A learner draws the seed before it reads the data, and publishes it. The members must be a function of
+        the seed alone; the guarantee holds for each seed, and accuracy is over it.
 
         Parameters
         ----------

@@ -117,25 +117,17 @@ class Corners(ConceptClass):
     inside : {0, 1}, optional
         The label code inside a corner. None: the members have both.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described, or a domain of one of the columns has no order, or 2**64 values.
-        A learner refuses more records than leave 2**24 cells, see below; `check_records` does.
-
     Notes
     -----
-    The cuts of a column of N codes are one step below the domain, and at each code: N + 1. A corner may be
-    empty, or have all records, so that the constant labels belong to the class. With one column, these are
-    the thresholds; the other direction with the other label is the same rule, and is not repeated unless
-    `inside` is given. A missing value, if the domain has them, has code 0, and is below all numbers.
+    The cuts of a column of N < 2**64 ordered codes are one step below the domain, and at each code: N + 1. A
+    corner may be empty, or have all records, so the constant labels belong to the class. With one column
+    these are the thresholds; the other direction with the other label is the same rule, and is not repeated
+    unless `inside` is given. A missing value, if the domain has them, has code 0, and is below all numbers.
 
     Members are ordered by direction, then by the label inside, then by the cuts, that of the first column
-    first. The values of n records in k columns leave at most (n + 1)**k cells between
-    adjacent values, and less on small domains; the errors follow from one table of prefix sums along each
-    column. That table has at most 2**24 cells, fewer if there are more than four directions.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for "<=" and label code 1 inside.
+    first. The values of n records in k columns leave at most (n + 1)**k cells between adjacent values; the
+    errors follow from one table of prefix sums, of at most 2**24 cells, fewer if there are more than four
+    directions (`check_records` refuses more). **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6.
 
     Examples
     --------
@@ -146,11 +138,8 @@ class Corners(ConceptClass):
     >>> corners = Corners(ages, directions=("<=", ">"), inside=1)
     >>> corners.size  # eleven cuts of the one column, six of the other, with those outside the domain
     66
-    >>> profile = corners.error_profile([np.array([1, 2, 7]), np.array([4, 0, 3])], np.array([1, 0, 0]))
-    >>> profile.groups()
+    >>> corners.error_profile([np.array([1, 2, 7]), np.array([4, 0, 3])], np.array([1, 0, 0])).groups()
     ([0, 1, 2], [28, 35, 3])
-    >>> profile.member(0, 1).describe(["age", "dose"], ["well", "ill"])
-    "'ill' if age <= 1 and dose > 0, else 'well'"
     """
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)

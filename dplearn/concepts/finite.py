@@ -34,11 +34,6 @@ class FiniteClass(CountedClass):
     n_labels : int, default=2
         Label codes are 0..n_labels-1, positions in the sorted list of labels.
 
-    Raises
-    ------
-    ValueError
-        If there is no concept, or a prediction in the table is not a label code.
-
     Examples
     --------
     >>> import numpy as np
@@ -102,10 +97,8 @@ class FiniteClass(CountedClass):
 
         Notes
         -----
-        By Sauer's lemma, a class of VC dimension v has at most `sauer_bound(v, n)` labellings of n records,
-        however many concepts it lists; the sample size of the generic learner depends on their number.
-
-        **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Corollary 3.6.
+        By Sauer's lemma, a class of VC dimension v has at most `sauer_bound(v, n)` labellings of n records
+        (Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011, Corollary 3.6).
         """
         if self._functions is None:
             return FiniteClass(np.unique(self._table, axis=0), self.n_labels)

@@ -104,10 +104,8 @@ class Lines(ConceptClass):
 
     Notes
     -----
-    The lines through two or more records are counted one by one, those through one record together, and so
-    are those through none. Time is quadratic in the number of distinct records, and space in the worst case.
-
-    **Source.** Feldman and Xiao (2014), Section 4.2.
+    The lines through two or more records are counted one by one, those through one record or none together,
+    in quadratic time (Feldman and Xiao 2014, Section 4.2).
 
     Examples
     --------
@@ -120,8 +118,6 @@ class Lines(ConceptClass):
     >>> profile = lines.error_profile(columns, np.array([1, 1, 0]))
     >>> profile.groups()  # the errors, and the number of lines with each
     ([0, 1, 2, 3], [1, 6, 15, 3])
-    >>> profile.member(0, 0).describe(["x", "y"], ["off", "on"])
-    "'on' if y = 2 x + 1 modulo 5, else 'off'"
     """
 
     binary_only = True

@@ -103,34 +103,17 @@ class Parities(BitConcepts):
     n_labels : int
         2.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range. The number of features is limited because the errors of all 2**d
-        parities are counted.
-
     Notes
     -----
-    The order of the members depends only on d and `fit_intercept`: by the number to which column i
-    contributes 2**i if it is summed, and an intercept of 1 contributes 2**d.
-
-    The parity of no column, the constant label code 0, is a member; its complement is the constant label code
-    1.
-
-    **Source.** A class for the generic learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith
-    (2011), Section 3, which tolerates label noise; their Section 4 learns larger parities without label
-    noise.
+    Members are ordered by the number to which column i contributes 2**i if it is summed, and an intercept of
+    1 contributes 2**d. The parity of no column is the constant label code 0. The errors of all 2**d parities
+    are counted, so d is limited. **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011),
+    Section 3; their Section 4 learns larger parities without label noise.
 
     Examples
     --------
-    >>> Parities(20).size == 2**20
-    True
-    >>> Parities(20, fit_intercept=True).size == 2**21
-    True
-    >>> Parities(64)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_features must be an integer from 1 to 26, got 64
+    >>> Parities(20).size == 2**20, Parities(20, fit_intercept=True).size == 2**21
+    (True, True)
     """
 
     parameter = "fit_intercept"
@@ -211,18 +194,11 @@ class Parities(BitConcepts):
         Parity
             The first member with the most agreements.
 
-        Raises
-        ------
-        ValueError
-            If `predict` does not return one of the two labels for each row.
-
         Notes
         -----
-        If a function differs from a parity at less than a quarter of all points, this parity is the nearest
-        one, since two different parities differ at half of all points. So an improper learner of parities
-        over uniform bits becomes a proper one at no further privacy cost.
-
-        **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
+        A parity from which a function differs at less than a quarter of all points is the nearest one, since
+        two parities differ at half. So an improper learner of parities over uniform bits becomes a proper one
+        at no further privacy cost (Bun, Nissim and Stemmer 2016, Lemma 5.3).
 
         Examples
         --------

@@ -81,9 +81,6 @@ class DecisionStumps(ConceptClass):
     >>> stumps.size  # ten cuts, a label on each side
     40
     >>> profile = stumps.error_profile([np.array([1, 2, 7])], np.array([0, 0, 1]))
-    >>> errors, stumps_with = profile.groups()
-    >>> errors.tolist(), stumps_with.tolist()
-    ([0, 1, 2, 3], [5, 15, 15, 5])
     >>> profile.member(0, 4).describe(["age"], ["child", "adult"])
     "'child' if age <= 6, else 'adult'"
     """
@@ -233,10 +230,7 @@ class Thresholds(DecisionStumps):
 
     Notes
     -----
-    The first cut is one step below the domain (all records get the upper label), the last is the domain's top
-    (all get the lower label).
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015).
+    The first cut is one step below the domain, the last is the domain's top.
 
     Examples
     --------

@@ -67,10 +67,9 @@ class Learn:
     columns : str, mapping of str to str, or sequence of str, optional
         Public. The kind of all columns, of each column, or of some columns of a data frame by name:
         "numbers", "integers", "dates" (to the day), "datetimes" (to the second), "booleans" or "categories".
-        The kinds of all other columns follow from their types; columns of objects in a data frame, such as
-        texts, are categories. Texts may be declared as dates, in ISO 8601. The columns of an array of
-        objects have no types: their kinds must be declared. Those of a list have none either: they are
-        categories unless declared, and a fit warns.
+        Other kinds follow from the types of columns; columns of objects in a data frame, such as texts, are
+        categories. Texts may be declared as dates, in ISO 8601. The kinds of an array of objects must be
+        declared; the columns of a list are categories unless declared, with a warning.
     share : number, default=1/10
         The share of a fit's budget for the domains, in (0, 1).
 

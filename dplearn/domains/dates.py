@@ -54,8 +54,8 @@ class Dates(IntegerRange):
     Notes
     -----
     Cells are dates and times of Python, numpy, pandas, polars or Arrow, texts in ISO 8601, and numbers of
-    steps since `first` units (such as days) after 1970-01-01. Times with a zone are read in UTC, others as
-    they are. `decode` returns numbers of steps, and `times` turns these into datetime64.
+    steps since `first` units after 1970-01-01. Times with a zone are read in UTC. `times` turns `decode`'s
+    numbers into datetime64.
 
     Examples
     --------

@@ -96,8 +96,8 @@ class IntegerRange(_WithGaps):
         moved to the nearest end. "accept", with `missing` only: as "clip", and no cell is refused; an
         infinity is moved to the nearest end, and any other cell counts as missing.
     missing : bool, default=False
-        True if a missing value (NaN, None) has a code, below all numbers; otherwise it is refused. For its
-        role in quantiles see `Floats`.
+        True if a missing value (NaN, None) has a code, below all numbers (in quantiles: see `Floats`);
+        otherwise it is refused.
 
     Examples
     --------
@@ -258,8 +258,8 @@ class Grid(_WithGaps):
         with `missing` only: as "clip", and no cell is refused; an infinity is moved to the nearest bound, and
         any other cell counts as missing.
     missing : bool, default=False
-        True if a missing value (NaN, None) has a code, below all numbers; otherwise it is refused. For its
-        role in quantiles see `Floats`.
+        True if a missing value (NaN, None) has a code, below all numbers (in quantiles: see `Floats`);
+        otherwise it is refused.
 
     Attributes
     ----------
@@ -272,9 +272,6 @@ class Grid(_WithGaps):
     >>> grid = Grid(0, 10, size=11)
     >>> grid.encode([0, 0.5, 1, 10]).tolist(), grid.describe_test(1)
     ([0, 0, 1, 10], '< 2')
-    >>> gaps = Grid(0, 10, size=11, missing=True)
-    >>> gaps.encode([None, 0, 10]).tolist(), gaps.points, gaps.size
-    ([0, 1, 11], 11, 12)
     """
 
     _with_gaps = "Grid(low, high, missing=True)"
@@ -424,10 +421,6 @@ class Floats(_WithGaps):
         "accept", with `missing` only: no cell is refused; infinities become `largest` with their sign, and
         any other cell counts as missing.
 
-    Notes
-    -----
-    For numbers between known bounds use `Grid(0, 100)` or `IntegerRange(0, 100)`. To avoid confusion with
-    these, parameters are keyword-only.
 
     Examples
     --------

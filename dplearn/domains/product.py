@@ -59,11 +59,6 @@ class Product:
     names : sequence of str, optional
         Names of the columns, for messages; by default "x0", "x1", ....
 
-    Notes
-    -----
-    `repr` shows all domains if the text has at most 100 characters, and otherwise the number of columns;
-    `print` shows one line for each column.
-
     Examples
     --------
     >>> import numpy as np

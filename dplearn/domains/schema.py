@@ -49,11 +49,6 @@ class Schema(Product):
     labels : sequence, optional
         All possible labels.
 
-    Notes
-    -----
-    If the full `repr` has more than 100 characters, `repr` shows only the numbers of columns and labels.
-    `print` shows one line for each column, and `to_dict` returns the complete description.
-
     Examples
     --------
     >>> age = {"type": "integers", "low": 0, "high": 120}
@@ -62,11 +57,6 @@ class Schema(Product):
     True
     >>> schema
     Schema(2 columns, labels=2)
-    >>> print(schema)
-    Schema of 2 columns
-      'age': IntegerRange(low=0, high=120, outside='refuse')
-      'town': Hashed(buckets=32)
-      labels: ['no', 'yes']
     """
 
     def __init__(self, columns: Mapping[str, Any], labels: Sequence[Hashable] | None = None):
@@ -127,12 +117,10 @@ class Schema(Product):
         ----------
         dtypes : mapping of str to dtype, or data frame of pandas or polars
             The columns' dtypes: `frame.dtypes`, `frame.schema`, or a data frame, of which only names and
-            dtypes are read. Integers of 8 bits become an `IntegerRange` of that width. Wider integers and
-            floats become `Floats`, which has no bounds, with missing values if the dtype allows them.
-            Booleans become `Bits`, all other dtypes `Hashed`; dates, times and durations are refused, because
-            a hash has no order. Drop the target first, or it becomes a feature. The dtypes must be known
-            independently of the data: a reader that infers them from the data (an integer column with one
-            missing value becomes float) reveals something.
+            dtypes are read. Integers of 8 bits become an `IntegerRange`. Wider integers and floats become
+            `Floats`, with missing values if the dtype allows them. Booleans become `Bits`, all other dtypes
+            `Hashed`; dates, times and durations are refused. Drop the target first, or it becomes a feature.
+            The dtypes must be known independently of the data: a reader that infers them reveals something.
         labels : sequence, optional
             All possible labels.
 

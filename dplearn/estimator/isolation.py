@@ -8,10 +8,6 @@ only `KeyboardInterrupt` stops the program, as a new object without the model's 
 
 Not isolated are output of native code, packages for logs other than `logging`, and state such as class
 attributes.
-
->>> with isolated():
-...     with turn(1):
-...         print(sum(range(10)))
 """
 
 import logging

@@ -1,14 +1,4 @@
-"""Public bins of columns: the bin of a value is a function of the value and its domain.
-
->>> import numpy as np
->>> from dplearn.domains import Floats, IntegerRange
->>> age = binned(IntegerRange(0, 119), n_bins=4)
->>> age.size, age.of(np.array([29, 30, 119])).tolist(), age.describe("age", [True, False, False, False])
-(4, [0, 1, 3], 'age <= 29')
->>> income = binned(Floats(), n_bins=4)  # no bounds: by powers of two
->>> income.describe("income", [False] * 37 + [True] * (income.size - 37))
-'income >= 8'
-"""
+"""Public bins of columns: the bin of a value is a function of the value and its domain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

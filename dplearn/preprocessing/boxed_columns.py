@@ -2,12 +2,6 @@
 
 The box has the declared bounds of each column. A column of all floats has none: two of its quantiles are
 released first, and its numbers are clipped to an interval around both.
-
->>> from dplearn.domains import Grid, Product
->>> product = Product([Grid(0, 10, 11), Grid(0, 2, 3)])
->>> box, columns = Box.of(product), Columns(product.encode(np.array([[0, 2], [5, 1], [10, 1]])))
->>> grid_rows(columns, product, box.middle, np.full(2, 4.0), 8, 2).tolist()  # rows of norm at most 8
-[[-7, 1], [0, 0], [8, 0]]
 """
 
 import math

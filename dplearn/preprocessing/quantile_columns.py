@@ -1,8 +1,4 @@
-"""Transformers that learn private quantiles of each column: scaler, clipper, binning, and ranks; their base.
-
->>> interpolate(np.array([0.5, 2.0, 9.0]), np.array([0.0, 1.0, 2.0]), np.array([10.0, 20.0, 30.0])).tolist()
-[15.0, 30.0, 30.0]
-"""
+"""Transformers that learn private quantiles of each column: scaler, clipper, binning, and ranks; their base."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence, Set

@@ -4,10 +4,6 @@ Discrete Gaussian noise of variance v costs at most as much as continuous noise 
 `dplearn.privacy.gaussian_dp.sums_sigma2`). Sums of small noise are therefore multiplied by a public power of
 two before noise is added. Sums of noise wider than the sampler permits are divided by one and rounded, which
 moves each by less than 1, added to their distance.
-
->>> heads = MeanQuery(len, low=0, high=1)
->>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # half of the budget
-0.00283
 """
 
 import math

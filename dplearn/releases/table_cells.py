@@ -3,11 +3,6 @@
 A cell more costs a histogram no privacy. So columns of learned ranges also have cells beyond these, of
 growing width, and cells of one value at 0 and 1. Cells whose counts may be noise are then left out, or
 merged.
-
->>> from dplearn.domains import IntegerRange
->>> column = ranged_column("age", IntegerRange(18, 25), 4, IntegerRange(-128, 127))
->>> column.described()[13:22]
-('16', '17', '18 to 19', '20 to 21', '22 to 23', '24 to 25', '26', '27', '28')
 """
 
 from dataclasses import replace

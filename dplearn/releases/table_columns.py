@@ -1,13 +1,6 @@
 """The columns of a synthetic table, and their cells.
 
 The cell of a value is a function of the value and its declared domain; so are the values of a cell.
-
->>> from dplearn.domains import Grid, IntegerRange
->>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
->>> age.size, age.of(np.array([0, 1, 63])).tolist(), age.described()[:2]
-(16, [0, 0, 15], ('18 to 21', '22 to 25'))
->>> table_column("town", Categories(["north", "south"], other=True), n_bins=16).described()
-('north', 'south', 'missing or other')
 """
 
 import math

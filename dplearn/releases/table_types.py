@@ -1,14 +1,6 @@
 """The public types of a table's columns: read before the charge, and what values are given back in.
 
 A type is held by its name in its library, so that it can be written; no cell of the private table is read.
-
->>> types = TableTypes("pandas", ("uint8", "datetime64[ns, UTC]"))
->>> types.plain(0), types.gapless(0), types.dtype(1)
-(dtype('uint8'), True, datetime64[ns, UTC])
->>> from dplearn.domains import Grid
->>> column = TableColumn("age", Grid(0, 200, 401), np.array([0], dtype=np.uint64))
->>> as_table([column], [np.array([18.5, 300.0])], TableTypes("pandas", ("uint8",)))["age"].tolist()
-[18, 255]
 """
 
 import ast

@@ -3,13 +3,6 @@
 Codes of a float, where any float is in the domain, take as much memory as the float: a learner that turns
 them into a few cells reads them block by block. Codes that are narrow next to the cells of the table are
 held.
-
->>> from dplearn.domains import Bits, IntegerRange
->>> packed_rows(np.array([[0.5, -1.0, 2.0]]), Product([Bits()] * 3), intercept=True).unpack().tolist()
-[[1, 0, 1, 1]]
->>> design = DesignMatrix(Product([IntegerRange(0, 100), Bits()], ["age", "ill"]))
->>> design.of(np.array([[25, 1], [100, 0]])).tolist()
-[[-0.5, 1.0], [1.0, 0.0]]
 """
 
 from collections.abc import Sequence

@@ -5,10 +5,6 @@ several times, as equally often as possible. So a group is one record, whose val
 over these rows, within the bounds of a single row's value. The set of groups is public; the number of a
 group's rows is private: which take part is a function of their positions within the group, their number and a
 public number of the group. The rows of a group may lie in several parts, whose ids one pass reads.
-
->>> grouping = grouping_of(["bo", "al", "bo", "cy", "bo"], 5, most=2, shifts=lambda n: [0] * n)
->>> grouping.n_groups, grouping.slots.tolist()  # the rows of al, bo and cy
-(3, [[1, 1], [0, 2], [3, 3]])
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,4 @@
-"""What may be a table: one in memory, or parts, as lists, functions, data sets of Arrow, Dask or Spark.
-
->>> import numpy as np
->>> months = [np.zeros((5, 2)), np.zeros((9, 2))]
->>> table_in_parts(months, None).in_parts, table_in_parts(months[0], None)
-(True, None)
-"""
+"""What may be a table: one in memory, or parts, as lists, functions, data sets of Arrow, Dask or Spark."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy

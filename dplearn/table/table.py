@@ -2,10 +2,6 @@
 
 A table in memory has one block. One in parts is read again in each pass: each part is the input of one task,
 which ends with its sums, the same for every division. A group's rows count as often as they take part.
-
->>> table = as_table(np.array([[3.0], [4.0], [5.0]])).map(lambda rows: 2 * rows)
->>> len(table), table.sums(lambda rows: [rows.sum()]), table.take(np.array([2, 0])).tolist()
-(3, [np.float64(24.0)], [[10.0], [6.0]])
 """
 
 import math

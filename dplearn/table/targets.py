@@ -1,11 +1,4 @@
-"""Read labels, one or several of a record, and targets of regression; no error shows a private one.
-
->>> outputs = read_outputs([["a", 0], ["b", 1]], 2, None)
->>> [classes.tolist() for classes in outputs.classes], outputs.codes.tolist()
-([['a', 'b'], [0, 1]], [[0, 0], [1, 1]])
->>> read_target([0, 50, 100], 3, TargetRange.of((0, 100))).tolist()
-[-65536, 0, 65536]
-"""
+"""Read labels, one or several of a record, and targets of regression; no error shows a private one."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -3,9 +3,6 @@
 Each module holds the cases of one family in `CASES`, and fits that are too large to enumerate in `REPLAYS`;
 new modules are found automatically. The frozen distributions ship with the package. `python -m
 dplearn.audit.cases [NAME ...]` writes new ones, and the diff shows the change.
-
->>> CASES["small_classifier"].verifies
-('ExponentialMechanismClassifier',)
 """
 
 import importlib

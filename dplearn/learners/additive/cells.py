@@ -2,17 +2,6 @@
 
 The cell of a value is a function of the value and its declared domain. A kernel is a covariance matrix of the
 values of a smooth function at the cells: a straight line, or a line with bends over several lengths.
-
->>> import numpy as np
->>> from dplearn.domains import Floats, IntegerRange
->>> age = column_of(IntegerRange(18, 90))
->>> age.size, age.of(np.array([0, 1, 72])).tolist(), age.values.tolist()[:3]
-(73, [0, 1, 72], [18.0, 19.0, 20.0])
->>> income = column_of(Floats(missing=True))  # no bounds: cells are quarters of powers of two
->>> income.size, income.gap, bool(np.isnan(income.values[0])), income.values[-3:].tolist()
-(203, 1, True, [81920.0, 98304.0, 114688.0])
->>> line_rows(column_of(IntegerRange(0, 2, missing=True))).tolist()
-[[0.0, 1.0], [-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
 """
 
 import math

@@ -4,15 +4,6 @@ A residual is minus the derivative of the loss in the margins, with its norm cli
 2**-RESIDUAL_BITS, and margins are integers in units of 2**-MARGIN_BITS. Every step between them is exact: a
 residual depends on the margins and the target of its own record alone. What a fit does differently for
 another loss is in `Loss`, or in `NumberLoss` for a regression.
-
->>> import numpy as np
->>> loss = LogisticLoss(clip=Fraction(1, 2))
->>> margins = np.array([[0], [-3 << MARGIN_BITS]])  # probabilities .5 and .05
->>> (loss.residuals(margins, np.array([1, 0])) / 2**RESIDUAL_BITS).round(2).tolist()
-[[0.5], [-0.05]]
->>> both = OutputsLoss([LogisticLoss(Fraction(1, 2))] * 4, reach=2048)  # residuals are shortened together
->>> (both.residuals(np.zeros((1, 4), int), np.array([[0, 1, 1, 0]])) / 2**RESIDUAL_BITS).tolist()
-[[-0.25, 0.25, 0.25, -0.25]]
 """
 
 import math

@@ -8,14 +8,6 @@ as its interactions.
 
 Features of a record must depend on this record alone. So all numbers of joint features after the scores are
 integers, of magnitudes for which products of matrices in floats are exact.
-
->>> import numpy as np
->>> scores = [np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 1.0])]
->>> cells = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]])
->>> basis = JointBasis.of(scores, np.ones(2), np.eye(2), cells, size=3)
->>> features = basis.rounded(unit=0.01)
->>> features.of(cells).dtype, bool(abs(0.01 * features.of(cells) - basis.values(cells)).max() < 0.01)
-(dtype('int16'), True)
 """
 
 import math

@@ -1,12 +1,6 @@
 """Poisson regression of counts: a margin is the logarithm of the expected count.
 
 Residuals are count minus expected count, in clipped integers; the expected count is looked up by the margin.
-
->>> import numpy as np
->>> loss = PoissonLoss(mean=STEPS // 8, scale=STEPS // 4)  # a count of 0 has the code -STEPS
->>> margins, y = np.array([[0], [0], [1 << MARGIN_BITS]]), np.array([-STEPS, 0, -STEPS + STEPS // 8])
->>> (loss.residuals(margins, y) / (1 << RESIDUAL_BITS)).round(2).tolist()
-[[-0.5], [1.0], [-0.86]]
 """
 
 import math

@@ -5,19 +5,6 @@ there are any, and of a constant. Long rows are multiplied by an integer factor 
 norm. A query asks for a sum over all records: of rows, of residual times row, of products of two numbers of a
 row, or of residual times such products. All numbers are integers, and the norm bounds hold for them as they
 are, after rounding.
-
->>> import numpy as np
->>> tables = [np.array([[1.0], [-1.0]]), np.array([[2.0], [0.0]])]
->>> rows = Rows.of(tables, constant=1.0, length=2.0, bits=3)
->>> rows.tables[1].tolist(), rows.constant, rows.reach  # in units of length / 8
-([[8], [0]], 4, 8)
->>> records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 1]))
->>> (rows.block(records).weights / 2**WEIGHT_BITS).round(2).tolist()  # the norms are 9.8 and 5.7
-[0.82, 1.0]
->>> halves = lambda records: np.array([[2048], [-2048]])
->>> query = residual_query(rows, halves, n_outputs=1, reach=2048, bits=2)
->>> query.values(records).tolist(), query.norm  # 1.6 is rounded to 1: 2 times a norm of 9.8 exceeds 16
-([[4, 8, 4], [8, 0, -8]], 16)
 """
 
 import math

@@ -10,12 +10,6 @@ Where that curvature is too small, steps could diverge. Two gradients, before an
 one along it: if the step has passed the minimum, beyond what noise explains, the estimate is corrected along
 the step (a rank-one secant update). Steps are never made longer, because clipped residuals, too, seem to make
 the curvature smaller. All of this is post-processing of noisy gradients.
-
->>> import numpy as np
->>> true, estimate, step = np.diag([100.0, 1.0]), np.eye(2), np.array([[1.0], [0.0]])
->>> correction = secant([estimate], step, true @ step, rate=0.5, bias=0.0, variance=0.0)
->>> correction.ratio, correction.applied([estimate])[0].tolist()
-(16.0, [[16.0, 0.0], [0.0, 1.0]])
 """
 
 import math

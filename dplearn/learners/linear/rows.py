@@ -3,14 +3,6 @@
 Of the D numbers of an encoded row few are not 0: `OneHotRows` hold those of numeric columns, and the places
 of encodings. Sums over rows are sums by place, a quadratic form of a row is a sum over pairs of its places;
 no matrix of D columns is formed.
-
->>> from dplearn.domains import Bits, Categories, Product
->>> design = DesignMatrix(Product([Categories(["a", "b", "c"]), Bits()]))
->>> rows = OneHotRows(Layout.of(design, 1), np.array([[1, 5], [0, 4]]), [np.array([2, 0])])
->>> rows.toarray().tolist()
-[[0, 0, 5, 1, 5], [4, 0, 0, 0, 4]]
->>> rows.times(np.arange(5.0)[:, None]).tolist(), rows.squares(np.eye(5)).tolist()
-([[33.0], [16.0]], [51.0, 32.0])
 """
 
 from collections.abc import Iterator, Sequence

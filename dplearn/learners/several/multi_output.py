@@ -55,8 +55,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     """Fit one private classifier for each of several labels of a record, within one privacy budget.
 
     Drop-in: any number of predictions costs no privacy. All classifiers have the same share of the budget,
-    the greatest that a composition theorem allows. For many labels it is much greater than epsilon divided by
-    their number.
+    the greatest that a composition theorem allows.
 
     Parameters
     ----------
@@ -67,18 +66,13 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     epsilon : float, default=1.0
         Privacy budget of one fit, for all outputs together; positive. A float stands for its shortest
         decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, for all outputs together, in [0, 1); choose it far
-        below 1 / n_samples. A positive delta increases the shares of many outputs, also of classifiers that
-        spend none themselves; where it would not, no delta is spent. 0: pure differential privacy, and each
-        classifier has an equal part of epsilon.
+    delta
+        ... A positive delta increases the shares of many outputs; where it would not, no delta is spent. 0:
+        pure differential privacy, and each classifier has an equal part of epsilon.
     classes : sequence, or sequence of sequences, optional
         All labels that can occur, known without looking at the data: one set for all outputs, or one for
         each. None: those that `estimator` declares, or else the labels that occur in `y`; the guarantee then
         assumes that the sets of labels are public.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, once for all outputs, fits of clones, searches and worker
-        processes included.
 
     Attributes
     ----------
@@ -90,8 +84,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         is one output.
     n_outputs_ : int
         Public. The number of labels of a record.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, for all outputs together, with its assumptions.
+    guarantee_
+        ... For all outputs together.
     feature_importances_, n_features_in_, feature_names_in_
 
     See Also
@@ -126,10 +120,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     >>> model = PrivateMultiOutputClassifier(learner, epsilon=1.0, classes=[False, True], random_state=0)
     >>> model.fit(X, Y).predict(X).shape, bool(model.score(X, Y) > 0.8)
     ((4000, 4), True)
-    >>> model.estimators_[0].guarantee_.epsilon
-    Fraction(1, 4)
-    >>> model.guarantee_.epsilon, model.guarantee_.delta
-    (Fraction(1, 1), Fraction(0, 1))
+    >>> model.estimators_[0].guarantee_.epsilon, model.guarantee_.epsilon
+    (Fraction(1, 4), Fraction(1, 1))
     """
 
     estimator: Any

@@ -83,10 +83,8 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
     >>> y = X[:, 0] > 40
     >>> inner = ThresholdClassifier(epsilon=1.0, domain=IntegerRange(0, 99), classes=[False, True])
     >>> model = SecretSampleClassifier(inner, sample_size=400, random_state=0).fit(X, y)
-    >>> model.score(X, y) > 0.9
-    True
-    >>> model.guarantee_.epsilon < 0.5
-    True
+    >>> model.score(X, y) > 0.9, model.guarantee_.epsilon < 0.5
+    (True, True)
     """
 
     estimator: Any
