@@ -25,7 +25,6 @@ SELECTIONS = ("power_weighted", "permute_and_flip")
 
 
 def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    """Allow no difference."""
     return mine == theirs
 
 

@@ -280,7 +280,6 @@ class _Batches:
         return drawn
 
     def bins(self, samples: list[Any]) -> "Bins":
-        """Return intervals between their values."""
         return Intervals(np.concatenate(samples))
 
 

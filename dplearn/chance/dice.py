@@ -139,7 +139,6 @@ def one_moved_into(drawn: int, low: End, high: End) -> int:
 
 
 def moved_into(drawn: Integers, low: End, high: End) -> Integers:
-    """Clamp numbers to low..high."""
     ends = [end for end in (low, high) if isinstance(end, np.ndarray)]
     # The clamped numbers fit into 64 bits only if all ends do.
     bounds = [int(end) for end in (low, high) if end is not None and not isinstance(end, np.ndarray)]

@@ -250,7 +250,6 @@ def _next_path(dice: EnumeratingDice) -> list[int] | None:
 
 
 def _end(end: End, i: int) -> int | None:
-    """Return the end of the range of draw i."""
     return int(end[i]) if isinstance(end, np.ndarray) else end
 
 

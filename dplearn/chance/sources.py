@@ -138,5 +138,4 @@ def dice_for(random_state: Any, *context: object, warns: bool = True) -> Dice:
 
 @cache  # every `catch_warnings` resets Python's own registry of warnings that are shown once
 def warn_once() -> None:
-    """Warn of a seed, once a process."""
     warnings.warn(_SEEDED, UserWarning, stacklevel=3)

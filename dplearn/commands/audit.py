@@ -20,7 +20,6 @@ not, or if a claim is."""
 
 
 def add_audit(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command `audit`."""
     parser.description = _WHAT
     trace = f"trace learners of several labels instead; NAME is then one of {', '.join(TRACED)}"
     add_options(

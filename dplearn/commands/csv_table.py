@@ -132,7 +132,6 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def format_of(options: argparse.Namespace) -> CsvFormat:
-    """Return the format that the options of `add_format` declare."""
     files = [path for path in (options.table, getattr(options, "test", None)) if path is not None]
     for name, default in _OF_CSV.items():
         if getattr(options, name) != default and all(path.suffix.lower() in _OTHERS for path in files):

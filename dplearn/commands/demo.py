@@ -19,7 +19,6 @@ SPLITS = 20
 
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command `demo`, which has none."""
     parser.set_defaults(run=run)
 
 

@@ -124,7 +124,6 @@ def best_learner(learners: Mapping[str, Learner], n: int) -> str:
 
 
 def _settings(texts: Sequence[str], learner: str, known: Mapping[str, type[Learner]]) -> dict[str, Any]:
-    """Return the parameters and values of all --set."""
     free, found = [each for each in _parameters(known[learner]) if each not in _ELSEWHERE], dict[str, Any]()
     for text in texts:
         name, equals, value = text.partition("=")
@@ -245,7 +244,6 @@ class Classification:
         return {"classes": labels}
 
     def said(self, learner: Any) -> str:
-        """Return what becomes of the target."""
         if learner.classes is None:
             return "labels, taken from the table, and published"
         return f"declared labels, {_some(learner.classes)}"
@@ -325,7 +323,6 @@ class Regression:
         return {"target_range": given, "clip_target": options.clip_target}
 
     def said(self, learner: Any) -> str:
-        """Return what becomes of the target."""
         ends = " to ".join(f"{end:g}" for end in learner.target_range)
         return f"numbers, {'moved to' if learner.clip_target else 'all'} within {ends}"
 
@@ -354,7 +351,6 @@ class Regression:
         return {}
 
     def notes(self, learner: Any) -> list[str]:
-        """Return the released spread of residuals."""
         return [f"Standard deviation of residuals, released: {learner.residual_std_:.4g}"]
 
     def score(self, y: NDArray[Any], predicted: NDArray[Any]) -> tuple[str, float]:

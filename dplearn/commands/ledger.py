@@ -13,7 +13,6 @@ undone."""
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command `ledger`."""
     parser.description = _WHAT
     add_options(
         parser,

@@ -47,7 +47,6 @@ def public() -> Iterator[None]:
 
 
 def add_options(parser: Any, *options: Option) -> None:
-    """Add the options of a table to a parser, or to a group of one."""
     for name, metavar, text, *more in options:
         named = {} if metavar is None else {"metavar": metavar}
         parser.add_argument(name, help=text, **named, **dict(*more))

@@ -22,7 +22,6 @@ from dplearn.releases.describe import STATISTICS
 
 
 def add_describe(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command `describe`."""
     parser.description = "Release counts, means and quantiles of all columns, with intervals, as one table."
     add_options(
         parser,
@@ -36,7 +35,6 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
 
 
 def add_synthetic(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command `synthetic`."""
     parser.description = "Write synthetic records with the columns of a private table, for one cost."
     add_options(
         parser,

@@ -107,7 +107,6 @@ _OPTIONS: tuple[Option, ...] = (
 
 
 def add_fit(fit: argparse.ArgumentParser) -> None:
-    """Add the options of the command `fit`."""
     fit.description = _FIT
     add_options(fit, *_OPTIONS)
     add_format(fit)
@@ -115,7 +114,6 @@ def add_fit(fit: argparse.ArgumentParser) -> None:
 
 
 def add_predict(predict: argparse.ArgumentParser) -> None:
-    """Add the options of the command `predict`."""
     add_options(
         predict,
         ("model", None, "a model that fit wrote, from a trusted source: loading it runs its code", PATH),

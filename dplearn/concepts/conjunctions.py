@@ -45,7 +45,6 @@ class Conjunction:
 
     @property
     def used(self) -> tuple[int, ...]:
-        """The columns that the rule uses."""
         return (*self.positive, *self.negative)
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:

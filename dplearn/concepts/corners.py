@@ -411,7 +411,6 @@ class CornerErrors:
 
 
 def _records(ranks: Sequence[NDArray[np.intp]], values: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
-    """Return the number of records with each combination of values."""
     shape = tuple(map(len, values))
     return np.bincount(np.ravel_multi_index(tuple(ranks), shape), minlength=prod(shape)).reshape(shape)
 

@@ -354,7 +354,6 @@ def _spent(ledger: PrivacyLedger, other: PrivacyLedger | None) -> Guarantee:
 
 
 def _names(ledger: PrivacyLedger) -> list[str]:
-    """Return the names of the releases in a ledger, each once."""
     return list(dict.fromkeys(each.estimator for each in ledger.history()))
 
 

@@ -101,7 +101,6 @@ class Dates(IntegerRange):
 
     @property
     def _length(self) -> tuple[int, str]:
-        """The number and the unit of a step."""
         found = _STEP.fullmatch(self.step)
         assert found is not None
         return int(found[1] or 1), found[2]
@@ -147,7 +146,6 @@ class Dates(IntegerRange):
         return codes
 
     def _step_or_cell(self, cell: Any) -> Any:
-        """Return the step of a cell that is a date, and any other cell as it is."""
         try:
             return self._step_of(cell)
         except Exception:  # an arbitrary cell may raise any error

@@ -46,7 +46,6 @@ class Factor:
         return Factor.of(self.codes[places], self.levels.tolist())
 
     def map(self, function: Cells) -> NDArray[Any]:
-        """Return the values of a function for the cells of all rows."""
         occur = self.sizes > 0  # a function may refuse other levels
         found = function(self.levels[occur])
         values = np.empty(len(self.levels), dtype=found.dtype)

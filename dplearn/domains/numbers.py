@@ -537,7 +537,6 @@ def _if_missing(missing: bool) -> dict[str, bool]:
 
 
 def _shortest(value: float) -> str:
-    """Return the shortest text that reads as this float."""
     return repr(value).removesuffix(".0")
 
 

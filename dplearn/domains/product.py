@@ -241,7 +241,6 @@ def _without_gaps(domain: Domain) -> DomainError:
 
 
 def _first_refused(X: Any, encoders: Sequence[_Encoder]) -> tuple[int, DomainError]:
-    """Return the first column with a refused value, and its error."""
     for encode, places in encoders:
         for place in places:
             try:

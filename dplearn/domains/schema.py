@@ -74,7 +74,6 @@ class Schema(Product):
         return fitting(self._in_full(), f"{type(self).__name__}({self._size}{labels})")
 
     def __str__(self) -> str:
-        """Return one line for each column, and one for the labels."""
         labels = "" if self.labels is None else f"\n  labels: {brief(list(self.labels))}"
         return super().__str__() + labels
 

@@ -220,7 +220,6 @@ def dry_run(
 
 
 def _prediction_error(fit: Fit, estimator: Any, seed: int, X: Any, y: NDArray[Any]) -> str:
-    """Return the error in the predictions, or an empty text."""
     with turn(seed):
         predicted = fit(Seeded(quiet(estimator)).clone(seed), X, y).predict(X)
     if np.shape(predicted) != y.shape or not (is_regressor(estimator) or np.isin(predicted, y).all()):

@@ -303,7 +303,6 @@ def _given_rows(classes: Any, rows: LabelledRows) -> Given:
 
 
 def _cells(release: SchemaRelease, params: Any, kinds: ColumnKinds, rows: LabelledRows) -> Any:
-    """Return the cells of the columns that are released, of which the target is the last."""
     if not params.ranged:
         return release.rows_of(rows.X)
     target = params.numbers.encode(rows.y)

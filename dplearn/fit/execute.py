@@ -154,11 +154,9 @@ class Ready:
 
     @cached_property
     def summary(self) -> Any:
-        """Private. What is released from."""
         return self.recipe.summarized(self.table, self.plan)
 
     def run(self, dice: Dice) -> Any:
-        """Return what the recipe releases."""
         return self.recipe.run(self.summary, self.plan, dice)
 
     def done(self, dice: Dice) -> "Done":

@@ -42,7 +42,6 @@ class Cuts:
         return (int((lengths >> np.uint64(32)).sum()) << 32) + int((lengths & np.uint64(0xFFFFFFFF)).sum())
 
     def nth(self, chosen: NDArray[np.bool_], index: int) -> int:
-        """Return the `index`-th cut of the chosen intervals."""
         starts = self.starts[chosen]
         if self.lengths is None:
             return int(starts[index])

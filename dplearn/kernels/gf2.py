@@ -584,7 +584,6 @@ class Echelon:
         return np.concatenate([none, *(step.rows for step in self._in_order())])
 
     def _free_words(self) -> Words:
-        """Return words with a bit for each free column."""
         words = np.full(self.width, ALL, dtype=WORD)
         if self.width:
             words[-1] = low_bits(self.n_columns - 64 * (self.width - 1))

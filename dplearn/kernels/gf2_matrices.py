@@ -24,7 +24,6 @@ _CELLS = 1 << 18  # number of bits packed or read in one block, few enough for t
 
 
 def n_words(n_columns: int) -> int:
-    """Return the number of words for `n_columns` bits."""
     return -(-n_columns // 64)
 
 

@@ -98,7 +98,6 @@ class SortedRecords:
         return len(self._codes)
 
     def counted(self, level: Level) -> NDArray[np.int64]:
-        """Return the number of records in each node of a level."""
         return counted(level, self._codes)
 
 

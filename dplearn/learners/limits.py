@@ -369,7 +369,6 @@ def _thresholds(
 
 
 def mean_sinh(x: float, *, n: int, chance: Any) -> Any:
-    """Return the mean of sinh(N x) for N ~ Binomial(n, chance)."""
     return (
         np.expm1(n * np.log1p(chance * math.expm1(x))) - np.expm1(n * np.log1p(chance * math.expm1(-x)))
     ) / 2

@@ -190,7 +190,6 @@ class SyntheticFit(FitRecipe):
     def plan_with(
         self, facts: FitFacts, target: Callable[[str], TableColumn], assumed: str
     ) -> SyntheticTablePlan:
-        """Return the plan, given the function from a name to the column of the target."""
         domain = as_product(self.declared, facts.n_features, facts.names)
         choices = self.choices
         columns = (*table_columns(domain, choices.n_bins), target(_free_name(domain.names)))
@@ -402,17 +401,12 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         Released. The fitted table; its last column, "target", has the targets.
     target_range_
 
-    See Also
-    --------
-    AdditiveRegressor : An additive model: more accurate on most tables.
-
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: `released_tables`; the
-    regressor is trained on records that are drawn from released tables by public chance.
-
-    **Accuracy.** None is promised: the plan states the errors of measured tables. Targets are uniform within
-    a bin of the declared range: a narrow range is better. **Source.** As for `SyntheticDataClassifier`.
+    regressor is trained on records that are drawn from released tables by public chance. **Accuracy.** None
+    is promised: the plan states the errors of measured tables. Targets are uniform within a bin of the
+    declared range: a narrow range is better. **Source.** As for `SyntheticDataClassifier`.
 
     Examples
     --------

@@ -99,6 +99,5 @@ def block_cost(plan: Any) -> ApproxDP:
 
 
 def deltas_of_points(point: Fraction) -> Fraction:
-    """Return the delta of the points of all blocks, as a multiple of the delta of one point."""
     # Two records are replaced in one block and one in another; see `block_points`.
     return 2 + exp_bounds(point)[1]

@@ -203,7 +203,6 @@ class _Ends:
         self.high = _FAR if high is None else check_count("high", high, low=self.low, high=_FAR)
 
     def read(self, counts: Any) -> NDArray[np.int64]:
-        """Return the counts as an array, clipped to the ends."""
         listed = counts if np.ndim(counts) else [counts]
         return near_integers("counts", listed, self.low, self.high)
 

@@ -179,7 +179,6 @@ def _check(terms: WindowTerms, privacy: ApproxDP) -> None:
 def _code_in_window(
     ranks: Ranks, size: int, centre: int, strength: int, terms: WindowTerms, dice: Dice
 ) -> int:
-    """Return a code near the data of rank `centre`."""
     if not strength:
         return dice.below(size)
     window, middle = Cell(ranks, centre - terms.reach, centre + terms.reach, 0, size), strength * terms.reach

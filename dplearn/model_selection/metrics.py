@@ -200,7 +200,6 @@ def _of_one_label(ratio: str, asked: "Asked") -> Measure:
 
 
 def macro(ratio: str, labels: tuple[Any, ...]) -> Measure:
-    """Return the measure of the mean of a ratio over all labels."""
 
     def bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
         return _mean_ends(_ratio_ends(ratio, table, range(len(labels)), beta, population))

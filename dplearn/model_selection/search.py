@@ -168,10 +168,6 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
     feature_importances_, n_features_in_, feature_names_in_
 
-    See Also
-    --------
-    private_score : The score of one fitted estimator, with its confidence interval.
-
     Notes
     -----
     **Privacy.** (epsilon, delta) for one replaced record; the number of records is public. The proof is in
@@ -538,7 +534,6 @@ class _Division(NamedTuple):
 
 
 def _division(params: FitRecipe, exposure: Exposure, *, gaussian: bool) -> _Division:
-    """Divide the budget of a search."""
     method, stopping = _method(params, exposure, gaussian=gaussian)
     last = _part(params.cost, _ON_THE_REFIT) if params.refit else None
     search = _search_part(params)

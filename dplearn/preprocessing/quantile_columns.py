@@ -1,4 +1,4 @@
-"""Transformers that learn private quantiles of each column: scaler, clipper, binning, and ranks; their base."""
+"""Transformers that learn private quantiles of each column: scaler, clipper, binning, ranks; their base."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence, Set
@@ -122,7 +122,6 @@ class QuantilesOfColumnsFit(NumberColumnsFit):
     """The fit of `QuantilesOfColumns`."""
 
     def column_plan(self, n_samples: int, *, domain: Any, **given: Any) -> ReleasePlan:
-        """Return the plan of one column, with the parameters of `quantiles_plan`."""
         return quantiles_plan(n_samples, self.fractions, domain=domain, **given)
 
     def plan(self, facts: FitFacts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
@@ -488,7 +487,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
-
     **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
     of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
 
@@ -562,7 +560,6 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
-
     **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
     of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
 
@@ -669,7 +666,6 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
-
     **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
     of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
 

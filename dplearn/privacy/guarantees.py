@@ -54,7 +54,6 @@ class Guarantee(ABC):
         assumes: Iterable[str],
         reproducible: bool,
     ) -> None:
-        """Check all fields and set them."""
         entries = () if isinstance(assumes, str) else tuple(assumes)
         if isinstance(assumes, str) or not all(isinstance(entry, str) for entry in entries):
             raise TypeError(f"assumes must be a collection of strings, got {brief(assumes)}")

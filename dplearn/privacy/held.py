@@ -39,7 +39,6 @@ def _itself(each: Any) -> Any:
 
 
 def _within(each: Any) -> list[Any]:
-    """Return the direct referents of an object."""
     if isinstance(each, FunctionType):
         return [part for part in gc.get_referents(each) if part is not each.__globals__] + _globals_of(each)
     found: list[Any] = gc.get_referents(each)

@@ -244,7 +244,6 @@ class MemoryAccount:
         return account
 
     def append(self, draft: Draft) -> Entry:
-        """Write the entry that `draft` makes, and return it."""
         book = self._book()
         with book.lock:
             if book.charging:  # by this thread: a signal handler charges during a charge
@@ -261,7 +260,6 @@ class MemoryAccount:
         return list(self._book().entries)
 
     def spent(self) -> Guarantee:
-        """Return the total cost of all entries."""
         return self._book().spent()
 
     def _book(self) -> "_Book":
@@ -311,7 +309,6 @@ class FileAccount:
         return texts
 
     def spent(self) -> Guarantee:
-        """Return the total cost of all entries."""
         return _in_session(Path(self.path), self.timeout, lambda db: self._last(db, self._head(db)[0])[1])
 
     def _head(self, db: sqlite3.Connection) -> tuple[PrivacyFilter, str]:
@@ -607,7 +604,6 @@ def _sole(file: Path, held: IO[bytes], work: Callable[[sqlite3.Connection], T]) 
 
 
 def _connected(file: Path, work: Callable[[sqlite3.Connection], T], mode: str = "rw") -> T:
-    """Return the result of `work` on a connection to the file, and commit."""
     _check_not_lost(file)
     with _GATE:
         _State.connected, _State.user = True, threading.get_ident()

@@ -44,7 +44,6 @@ class UnrepeatablePickles:
 
 
 def without_mark(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a pickled state without its mark."""
     return {name: value for name, value in state.items() if name != MARK}
 
 

@@ -72,7 +72,6 @@ class SumNoise:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation in units of the sums."""
         return math.sqrt(min(self.sigma2, Fraction(1 << 1000))) / 2.0**self.bits
 
 
@@ -173,7 +172,6 @@ class CentralNoise:
         return self.n * self.each * query.low, self.n * self.each * query.high
 
     def most(self, query: StatisticalQuery) -> int:
-        """Return the greatest magnitude of a total."""
         n = self.most_records if self.n_differs else self.n * self.each
         return int(n * max(abs(query.low), abs(query.high)))
 
@@ -242,7 +240,6 @@ class CentralNoise:
         return math.sqrt(min(2 * (self.l1(query) / (self.budget * share)) ** 2, Fraction(_FAR_DEVIATION)))
 
     def _bound(self, query: StatisticalQuery, share: Fraction) -> TailBound:
-        """Return the bound on the noise in the totals, in steps."""
         if self.gaussian:
             return TailBound(root=math.sqrt(2) * self._of_totals(query, share), size=query.size)
         return LaplaceNoise(share * self.budget, self.l1(query)).bound(query.size)

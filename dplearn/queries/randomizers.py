@@ -88,7 +88,6 @@ class LocalRandomizer(IgnoresFloatErrors, ABC):
 
     @property
     def _size(self) -> int:
-        """Number of estimated numbers."""
         return 1
 
 

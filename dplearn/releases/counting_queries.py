@@ -134,10 +134,8 @@ def small_database(
     **Privacy.** (epsilon, 0) for one replaced record, or group: one exponential mechanism over all databases
     of `n_rows` rows. A replaced record moves the number c of records that a query counts by at most 1, so n
     times the count of a database less n_rows times c by at most n_rows. **Assumes.** The number of records is
-    public, and values are in the domain.
-
-    **Accuracy.** The `error` of `small_database_plan`. **Source.** Blum, Ligett and Roth (2008); Bun, Nissim
-    and Stemmer (2016), Theorem 2.18.
+    public, and values are in the domain. **Accuracy.** The `error` of `small_database_plan`. **Source.**
+    Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
 
     Examples
     --------
@@ -333,7 +331,6 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
         """Return what a plan states and keeps, and its warning, if any: the problem and the remedies."""
 
     def histogram(self, table: Table) -> NDArray[np.int64]:
-        """Return the number of records with each value."""
         [counts] = table.sums(partial(_counts_of, size=self.of.size))
         return np.asarray(counts)
 

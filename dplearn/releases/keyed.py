@@ -46,7 +46,6 @@ def checked_categories(categories: Any) -> tuple[Hashable, ...]:
 
 
 def declared(categories: Sequence[Hashable]) -> str:
-    """Return the assumption of a guarantee on declared categories."""
     return f"the {len(categories)} categories are chosen without the data"
 
 

@@ -51,7 +51,6 @@ class SchemaFit:
     more: Mapping[str, Any]  # further arguments of its plan
 
     def inner_plan(self, release: SchemaRelease, rest: ApproxDP) -> Any:
-        """Return the plan of the inner release with a budget, for the narrowest schema."""
         schema, plan = release.plan(self.facts), None
         for domain in dict.fromkeys((schema.unranged, schema.widest, schema.narrowest)):
             plan = self.inner(domain, rest).planned(self.facts, **self.more)
@@ -145,7 +144,6 @@ def schema_fit_plan(
     assumes: Callable[[LearnedSchemaPlan, Any], Sequence[str]],
     **hidden_values: Any,
 ) -> SchemaFitPlan:
-    """Return the plan of a release that learns its schema first."""
     release, rest, inner = _divided(fit, cost, share)
     schema = release.plan(fit.facts)
     delta = cost.delta

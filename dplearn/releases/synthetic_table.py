@@ -124,11 +124,6 @@ class SyntheticTable(Named, IgnoresFloatErrors, UnrepeatablePickles):
         Released. The plan of the tables, given the domain, with the guarantee of the fit; public if the
         domain is declared.
 
-    See Also
-    --------
-    dplearn.SyntheticDataClassifier : Any classifier, trained on synthetic records.
-    learned_schema : Release a schema of a table without declarations.
-
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; the number of records is
@@ -571,7 +566,6 @@ class DeclaredRelease(Release[Result]):
     domain: Product
 
     def plan_of_sizes(self, n_samples: int | None, n_features: int | None, **more: Any) -> Any:
-        """Return the plan of a release, without a table."""
         if n_features not in (None, len(self.domain)):
             raise ValueError(
                 f"n_features must be {len(self.domain)}, as the domain has, got {brief(n_features)}"
@@ -672,7 +666,6 @@ class LearnedRelease(Release[Any]):
         return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: assumes)
 
     def plan_of_sizes(self, n_samples: int | None, n_features: int | None, **more: Any) -> SchemaFitPlan:
-        """Return the plan of a release, without a table."""
         declared: ColumnKinds | None = self.learn.columns
         if declared is None or declared.alike:
             if n_features is None:
@@ -698,7 +691,6 @@ class LearnedRelease(Release[Any]):
         return replace(found, plan=kept, schema=schema, unlearned=unlearned(schema, plan.schema))
 
     def columns(self, schema: Product, facts: TableFacts, n_bins: int) -> tuple[Product, list[TableColumn]]:
-        """Return the domain of a learned schema, and the cells of its columns."""
         named = enumerate(zip(schema.names, drawable(schema, facts.types), strict=True))
         found = [self._column(name, each, facts, place, n_bins) for place, (name, each) in named]
         domains = {column.name: column.domain for column in found}

@@ -93,7 +93,6 @@ def _codes_of(widest: NumberDomain, numbers: Numbers) -> NDArray[np.uint64]:
 
 
 def _end_of(widest: NumberDomain, end: float) -> int:
-    """Return the first code of the numbers from an end on."""
     return widest.size if end > _greatest(widest) else int(_codes_of(widest, np.array([end]))[0])
 
 

@@ -264,7 +264,6 @@ def even_starts(size: int, n_bins: int) -> list[int]:
 def values_of(
     columns: Sequence[TableColumn], cells: NDArray[Any], stream: PublicStream
 ) -> list[NDArray[Any]]:
-    """Return the values of synthetic records, column by column."""
     return [column.values(cells[:, place], stream) for place, column in enumerate(columns)]
 
 

@@ -119,7 +119,6 @@ class TableLayout:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """The number of cells of each column."""
         return tuple(column.size for column in self.columns)
 
     @cached_property
@@ -417,7 +416,6 @@ class TableModel:
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the distribution again."""
         TableModel.__init__(self, **state)
 
     def _with_target(self, target: int, shares: Sequence[Floats64]) -> None:
@@ -514,7 +512,6 @@ class TableModel:
         return counts.reshape(sizes) / len(rows)
 
     def draw(self, m: int, stream: PublicStream, target: NDArray[Any] | None = None) -> NDArray[np.int16]:
-        """Return the cells of synthetic records."""
         cells = np.empty((m, len(self.layout.columns)), dtype=np.int16, order="F")
         for start in range(0, m, _DRAWN):
             drawn = cells[start : start + _DRAWN]

@@ -113,7 +113,6 @@ class DesignMatrix:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The name of each column of numbers."""
         names: list[str] = []
         for name, domain in zip(self.domain.names, self.domain.domains, strict=True):
             if domain.ordered:

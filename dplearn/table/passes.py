@@ -109,7 +109,6 @@ class Result:
     error: Exception | None = None
 
     def found(self) -> Any:
-        """Return the value, or raise the error."""
         if self.error is not None:
             raise self.error
         return self.value

@@ -236,7 +236,6 @@ class PartedTreeRecords:
         return len(self._records)
 
     def counted(self, level: Level) -> NDArray[np.int64]:
-        """Return the number of records in each node of a level."""
         [counts] = self._records.sums(partial(_counts_in, level, self._size))
         return np.asarray(counts)
 

@@ -297,7 +297,6 @@ def of_dask(X: Any) -> bool:
 
 
 def of_spark(X: Any) -> bool:
-    """Return whether X is a data frame of Spark."""
     return hasattr(type(X), "mapInArrow")
 
 

@@ -74,6 +74,5 @@ def _on_partition(read: Read, tasks: dict[int, Task], other: Task, batches: Iter
 
 
 def _added(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield the sum of results."""
     results = (pickle.loads(each.as_py()) for batch in batches for each in batch.column("result"))  # noqa: S301
     yield _sent(_here(), reduce(sum_of_two, results, Result()))

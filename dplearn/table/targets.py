@@ -290,7 +290,6 @@ def n_outputs_of(y: Any) -> int:
 
 
 def read_outputs(y: Any, n: int, classes: Sequence[Any] | None) -> Outputs:
-    """Return the labels of each output, read by `read_labels`."""
     k = n_outputs_of(y)
     known: list[Any] = [None] * max(1, k) if classes is None else sets_of_outputs(classes, max(1, k))
     if k < 2:

@@ -89,10 +89,9 @@ def simulate_locally(
     Notes
     -----
     **Privacy.** (epsilon, 0), for one replaced record, even if the collector of the reports is not trusted,
-    and under the assumptions of `LocalOracle`: queries use disjoint sets of records.
-
-    **Accuracy.** With probability at least 1 - beta all answers are within the tolerance. **Source.**
-    Kasiviswanathan et al. (2011), Theorem 5.7, with the constants of `query_sample_size`.
+    and under the assumptions of `LocalOracle`: queries use disjoint sets of records. **Accuracy.** With
+    probability at least 1 - beta all answers are within the tolerance. **Source.** Kasiviswanathan et al.
+    (2011), Theorem 5.7, with the constants of `query_sample_size`.
 
     Examples
     --------
@@ -293,12 +292,10 @@ def simulate_by_queries(
 
     Notes
     -----
-    **Privacy.** That of `oracle`, since records are accessed through it only.
-
-    **Assumes.** The algorithm is meant for independent records from the distribution that `oracle` answers
-    about, and its requests depend on earlier reports only. All answers are within the tolerance given to
-    `ask`; for an oracle such as `central` add the probability of failure to beta: .05 for each of
-    `n_queries`.
+    **Privacy.** That of `oracle`, since records are accessed through it only. **Assumes.** The algorithm is
+    meant for independent records from the distribution that `oracle` answers about, and its requests depend
+    on earlier reports only. All answers are within the tolerance given to `ask`; for an oracle such as
+    `central` add the probability of failure to beta: .05 for each of `n_queries`.
 
     **Accuracy.** The result's distribution, over all draws and over independent records, is within beta of
     the exact one in total variation; see docs/theory/queries.md for the proof. The expected number of queries

@@ -379,7 +379,6 @@ def _one_query_of_outputs(
 
 
 def with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise: Any) -> AuditCase:
-    """Return the case with noise in one query, which has a share of the budget."""
 
     def fit(rows: Rows, dice: Dice) -> Any:
         return with_draws(whole.fit, discrete_laplace=_one_noise(**noise))(rows, dice)

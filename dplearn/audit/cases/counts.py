@@ -45,7 +45,6 @@ def split(rows: Rows) -> tuple[Any, Any]:
 
 
 def tables_shown(fitted: StatisticalQueryNaiveBayes) -> tuple[str, Any]:
-    """Return what is shown of a fit of naive Bayes."""
     tables = [np.round(table, 6).tolist() for table in (fitted.log_prior_, *fitted.log_ratios_)]
     return str(tables), fitted
 

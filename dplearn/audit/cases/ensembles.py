@@ -39,13 +39,11 @@ class Extreme(ClassifierMixin, BaseEstimator):
     """Answer a query above 0 with the label of the greatest record, any other with that of the least."""
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
-        """Remember two labels."""
         numbers = np.asarray(X)[:, 0]
         self.greatest_, self.least_ = y[numbers.argmax()], y[numbers.argmin()]
         return self
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return one of the two labels for each query."""
         return np.where(np.asarray(X)[:, 0] > 0, self.greatest_, self.least_)
 
 
@@ -56,7 +54,6 @@ class Spread(Extreme):
         self.scores = scores
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
-        """Remember two records."""
         self.classes_, self.ends_ = np.unique(y), (X.min(), X.max())
         return self
 
@@ -78,7 +75,6 @@ class AnsweringFit(TableFit):
     queries: NDArray[Any]
 
     def in_two_parts(self) -> "AnsweringFit":
-        """Return the same fit and answers for a table in two parts."""
         return replace(self, table=lambda rows: two_parts(*self.table(rows)))
 
     def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:

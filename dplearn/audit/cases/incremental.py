@@ -23,7 +23,6 @@ _RECORDS = ((0, 0), (0, 1))  # a column of one value, so that there are few outc
 def incremental_naive_bayes(
     name: str, epsilons: tuple[Any, ...], calls: Any = None, **parameters: Any
 ) -> AuditCase:
-    """Return a case of calls of naive Bayes, of two records in all."""
     chosen: dict[str, Any] = {"domain": [IntegerRange(0, 0)], "n_bins": 2, "classes": (0, 1)}
     model = StatisticalQueryNaiveBayes(**chosen, random_state=0, **parameters)
     return AuditCase(

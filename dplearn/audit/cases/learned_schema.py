@@ -41,7 +41,6 @@ def keys_case(
     delta: Fraction,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the frequent keys of all columns."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         found = frequent_keys(

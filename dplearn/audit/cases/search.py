@@ -88,7 +88,6 @@ class OneAnswer(PrivateClassifier):
         self.guarantee_, (self.concept_, self.classes_) = plan.guarantee, outcome
 
     def predict(self, X: Any) -> Any:
-        """Return the same label for each row."""
         return self.classes_[[self.concept_] * len(X)]
 
 
@@ -112,7 +111,6 @@ class OneChance(OneAnswer):
     """Predict one constant probability, by the randomised response of one of the training records."""
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the same probabilities for each row."""
         likely = 0.25 + 0.5 * self.concept_
         return np.tile([1 - likely, likely], (len(X), 1))
 
@@ -158,7 +156,6 @@ class OneNumber(PrivateRegressor):
         self.guarantee_, self.concept_ = plan.guarantee, ends[end]
 
     def predict(self, X: Any) -> Any:
-        """Return the same target for each row."""
         return np.full(len(X), self.concept_)
 
 

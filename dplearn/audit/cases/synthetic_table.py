@@ -63,7 +63,6 @@ def synthetic_case(
     public: Any = None,
     required: Required,
 ) -> AuditCase:
-    """Return a case of the release of a synthetic table."""
     schema = Schema({f"x{place}": domain for place, domain in enumerate(domains)})
     layout = replace(checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf)
 

@@ -550,10 +550,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         Released. The root mean square of the differences of targets and predictions, approximately.
     target_range_, schema_, noisy_count_, noise_, domain_, guarantee_, n_features_in_, feature_names_in_
 
-    See Also
-    --------
-    AdditiveClassifier : The same model of a label.
-
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: as for
@@ -712,7 +708,6 @@ class _Outcome:
         return self.plan.public.n_samples
 
     def plan_of(self, guarantee: ApproxDP) -> AdditivePlan:
-        """Return the plan with the guarantee of the whole fit."""
         return replace(self.plan, guarantee=guarantee)
 
 

@@ -361,7 +361,6 @@ def joint_basis(plan: AdditivePlan, base: Base, copula: Copula, cells: Integers)
 
 
 def rows_of_features(plan: AdditivePlan, features: Features, cells: Integers) -> Rows:
-    """Return the features as integers, and the norm to which rows are shortened."""
     tables, joint, order = features.tables, features.joint, plan.order
     norms = sum((np.abs(table) ** order).sum(axis=1)[cells[:, place]] for place, table in enumerate(tables))
     norms = norms + features.constant**order
@@ -414,7 +413,6 @@ class Interactions:
         return f"Interactions({self.features.size} joint features of {len(self.effects)} columns)"
 
     def scaled(self, unit: float) -> "Interactions":
-        """Return this function times a number."""
         effects = [unit * each for each in self.effects]
         return replace(
             self,

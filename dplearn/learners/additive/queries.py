@@ -62,7 +62,6 @@ class ColumnBundles:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """The number of codes of each bundle."""
         return [int(np.prod(sizes)) for sizes in self.bundles]
 
     @cached_property
@@ -618,6 +617,5 @@ def _in_steps(values: Floats64) -> Integers:
 
 
 def slices_of(sizes: Sequence[int]) -> list[slice]:
-    """Return consecutive places of the given numbers."""
     ends = np.cumsum([0, *sizes]).tolist()
     return [slice(start, end) for start, end in pairwise(ends)]

@@ -265,7 +265,6 @@ class BinConjunction:
 
     @property
     def used(self) -> tuple[int, ...]:
-        """The columns that the rule uses."""
         return tuple(place for place, allowed in enumerate(self.allowed) if not all(allowed))
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
@@ -316,7 +315,6 @@ def _errors_and_ones(rule: BinConjunction, records: LabelledRows) -> list[NDArra
 
 
 def _bin_if_positive(column: int, size: int, positive: int, records: LabelledRows) -> NDArray[np.int64]:
-    """Return the bin of each positive record, and `size` for the other records."""
     return np.where(records.y == positive, records.X[:, column], size).astype(np.int64)
 
 

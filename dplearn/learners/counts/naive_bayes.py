@@ -122,8 +122,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     See Also
     --------
     PrivateMultiOutputClassifier : One classifier for each of several labels of a record.
-    dplearn.queries.HistogramQuery : The query for each column.
-    dplearn.queries.noise.share_noise : The noise of an answer.
 
     Notes
     -----

@@ -139,10 +139,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
     classes_, guarantee_, schema_, n_features_in_, feature_names_in_
 
-    See Also
-    --------
-    dplearn.queries.VectorQuery : A query for a sum of vectors.
-
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum

@@ -363,7 +363,6 @@ class _Rescaled:
 
 
 def mapped_rows(plan: LogisticPlan, metric: NDArray[np.float64]) -> Mapped:
-    """Return how rows are multiplied by a metric."""
     return (MappedPlaces if plan.by_place else Mapped)(plan, metric)
 
 

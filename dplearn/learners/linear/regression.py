@@ -280,10 +280,6 @@ class LinearRegressor(PrivateRegressor):
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
     target_range_, guarantee_, n_features_in_, feature_names_in_
 
-    See Also
-    --------
-    StatisticalQueryLogisticRegression : A linear model of labels.
-
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: the only query is a sum

@@ -59,7 +59,6 @@ def numbers_of(rows: EncodedMatrix) -> Any:
 
 
 def places_of(rows: EncodedMatrix) -> list[NDArray[np.unsignedinteger[Any]]]:
-    """Return the places of the rows of an encoded table in each encoding."""
     given = zip(rows.design.domain.domains, rows.columns, strict=True)
     encoded = zip((codes for domain, codes in given if is_one_hot(domain)), rows.design.blocks, strict=True)
     kind = smallest_uint(len(rows.design.names))

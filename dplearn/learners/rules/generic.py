@@ -306,7 +306,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     @property
     def _kind(self) -> Any:
-        """The concept class, by its name, or as it is given."""
         given = self.concept_class
         return CONCEPT_CLASSES.get(given) if isinstance(given, str) else given
 

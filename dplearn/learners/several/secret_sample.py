@@ -59,11 +59,6 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
         Public. The labels, sorted; declared by `estimator`, or assumed to be public.
     guarantee_, feature_importances_, n_features_in_, feature_names_in_
 
-    See Also
-    --------
-    dplearn.privacy.derived.subsampled : The guarantee of a fit on a secret sample.
-    dplearn.theory.sample_sizes : The reverse: bounds on the error on a distribution.
-
     Notes
     -----
     **Privacy.** The guarantee is `subsampled` of the guarantee of `estimator`, the sample size and the number
@@ -238,7 +233,6 @@ def _n_rows(X: Any) -> int | None:
 
 
 def _guaranteed(guarantee: ApproxDP, m: int, n: int) -> ApproxDP:
-    """Return the guarantee of a fit on m of n records."""
     try:
         return subsampled(guarantee, m=m, n=n)
     except ValueError as error:
