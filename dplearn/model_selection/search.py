@@ -114,7 +114,6 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         each run has a third of the search's epsilon (with `concentration=1`). Candidates that are all fitted
         with Gaussian noise have larger budgets. "auto": the one with the larger epsilon for each fit; of
         Gaussian candidates all are fitted if random stopping gives at most 10 % more.
-        stopping gives at most 10 % more.
     n_iter : int, optional
         With random stopping, the greatest number of runs; by default 4 for each candidate, but at most 1024
         for Gaussian candidates. With more than 1024 runs, these have no larger budgets than others.

@@ -186,6 +186,7 @@ def small_database_sizes(
     mechanism with sensitivity m selects one at most 2 m (ln C + ln(1/beta)) / epsilon below the best. Its
     errors are at most alpha if n is at least 2 (ln C + ln(1/beta)) / (epsilon (alpha - a)). The bound is
     computed for each m up to the first whose ln C exceeds the least bound even for a = 0.
+
     **Source.** Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
 
     Examples

@@ -87,9 +87,7 @@ class ConjunctionClassifier(RuleClassifier):
     noise_ : str
         Public. The noise: "laplace" or "gaussian"; "local" for randomised response.
     classes_ : ndarray of shape (2,)
-    guarantee_, schema_
-    domain_
-    feature_importances_, n_features_in_, feature_names_in_
+    guarantee_, schema_, domain_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

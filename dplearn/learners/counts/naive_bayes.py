@@ -116,8 +116,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     classes_
     guarantee_
         ... Of all calls together, if each has records of its own.
-    schema_, domain_
-    n_features_in_, feature_names_in_
+    schema_, domain_, n_features_in_, feature_names_in_
 
     See Also
     --------

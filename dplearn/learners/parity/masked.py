@@ -81,9 +81,7 @@ class MaskedParityClassifier(RuleClassifier):
     rounds_ : int
         Public. The number of rounds of queries.
     classes_ : ndarray of shape (2,)
-    guarantee_
-    domain_
-    feature_importances_, n_features_in_, feature_names_in_
+    guarantee_, domain_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

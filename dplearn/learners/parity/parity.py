@@ -106,9 +106,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         ... An odd sum gives the second.
     method_ : str
         Public. The method: "agnostic", "elimination" or "stable".
-    guarantee_
-    domain_
-    feature_importances_, n_features_in_, feature_names_in_
+    guarantee_, domain_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -101,8 +101,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     classes_
     guarantee_
         ... For labels only, if these alone are protected.
-    schema_, domain_
-    feature_importances_, n_features_in_, feature_names_in_
+    schema_, domain_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -799,10 +798,8 @@ def chained_sample_size(excess: int, n_chains: int, *, alpha: Any, beta: Any) ->
     Let the mistakes of each concept be two sets, each of one of some families of growing sets (`n_chains`).
     The share of the records in a set falls short of its probability by more than s, for some set of a family,
     with probability at most exp(-2 n s**2) (Massart 1990). The share of errors of the best concept exceeds
-    its error by more
-    with probability at most exp(-2 n s**2). The share of errors of the best concept exceeds its error by more
-    than t with probability at most exp(-2 n t**2). So excess / n + 2 s + t <= alpha suffices; the families
-    have 5 / 8 of beta, the best concept 3 / 8.
+    its error by more than t with probability at most exp(-2 n t**2). So excess / n + 2 s + t <= alpha
+    suffices; the families have 5 / 8 of beta, the best concept 3 / 8.
     """
     chains, best = (
         math.sqrt((math.log(events) + minus_log(failure)) / 2)

@@ -102,9 +102,7 @@ class LineClassifier(RuleClassifier):
     method_ : str
         Public. The method: "stability" or "pure".
     classes_ : ndarray of shape (2,)
-    guarantee_
-    domain_
-    feature_importances_, n_features_in_, feature_names_in_
+    guarantee_, domain_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -86,9 +86,7 @@ class ThresholdClassifier(RuleClassifier):
     classes_ : ndarray of shape (2,)
     method_ : str
         Public. The method: "exponential" or "interior_point".
-    guarantee_
-    domain_
-    feature_importances_, n_features_in_, feature_names_in_
+    guarantee_, domain_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------
