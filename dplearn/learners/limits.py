@@ -83,11 +83,11 @@ def packing_records(
     `choices`: of each packing, the probability that a record tells concepts apart, rounded up; ln(N - 1) of
     its N concepts; and ln(V - 1), where a hypothesis is accurate for at most V of them, rounded up.
 
-    The proof for delta = 0 is in docs/theory/pure_privacy.md. With delta, T(p) = max(exp(-epsilon) (p - delta), 1 -
-    delta - exp(epsilon) (1 - p)). For D = delta / (exp(epsilon) - 1), a step of the first kind maps p + D to
-    exp(-epsilon) (p + D), and one of the second 1 - p + D to exp(epsilon) (1 - p + D). So T^K(s) >=
-    exp(-epsilon (K - j)) (1 + 2 D - exp(epsilon j) (1 - s + D)) - D, and with V >= s + (N - 1) T^K(s)
-    exp(-epsilon (K - j)) (1 + 2 D - exp(epsilon j) (1 - s + D)) - D, and with V >= s + (N - 1) T^K(s)
+    The proof for delta = 0 is in docs/theory/pure_privacy.md. With delta, T(p) = max(exp(-epsilon) (p -
+    delta), 1 - delta - exp(epsilon) (1 - p)). For D = delta / (exp(epsilon) - 1), a step of the first kind
+    maps p + D to exp(-epsilon) (p + D), and one of the second 1 - p + D to exp(epsilon) (1 - p + D). So
+    T^K(s) >= exp(-epsilon (K - j)) (1 + 2 D - exp(epsilon j) (1 - s + D)) - D, and with V >= s + (N - 1)
+    T^K(s) exp(-epsilon (K - j)) (1 + 2 D - exp(epsilon j) (1 - s + D)) - D, and with V >= s + (N - 1) T^K(s)
 
         u_j(K) = (1 + a (1 + 2 D - D exp(epsilon j)) - V - (N - 1) D) / (1 + a exp(epsilon j)).
     """
