@@ -8,7 +8,7 @@ once (`apart`). So all teachers learn from arrays of numbers of one width, and r
 ('logisticregression', LogisticRegression(C=10, max_iter=200))
 >>> rows = np.array([[1.5, "a"], [2, "b"]], dtype=object)
 >>> CellColumns(kinds=("number", "text")).transform(rows)[:, :4].tolist()
-[[1.5, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]]
+[[1.5, 1.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]]
 """
 
 import math

@@ -25,6 +25,7 @@ or the labels with the greatest scores.
 [0.0, 1.0]
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -99,6 +100,12 @@ class SoftStudent:
     classes_: NDArray[Any]
     model: Any  # a fitted classifier, or regressor of scores
     margin: float = 0.0  # of a classifier's weights
+
+    @property
+    def models(self) -> Sequence[Any]:
+        """The fitted models that it consists of; none if its scores are constant."""
+        alone = [] if isinstance(self.model, DummyRegressor) else [self.model]
+        return self.model.estimators_ if isinstance(self.model, MultiOutputRegressor) else alone
 
     def _scores(self, X: Any) -> Floats:
         """Return scores: one column for two labels, or one column a label."""
