@@ -284,15 +284,16 @@ def regress(lines, _):
 
 
 def of_releases(lines, scope):
-    (table,), (numbers,), (declared,), (middle,), (around,), _, (one,), ((near,),), (off,) = lines[:9]
-    (share,), (deciles,), (jobs,), _, (middles,), _, (day,), (all_wages,), (ledger,) = lines[9:]
+    (table,), (numbers,), (declared,), (middle,), (around,), _, (one,), (off,) = lines[:8]
+    (share,), (deciles,), (jobs,), _, (middles,), _, (day,), (all_wages,), (ledger,) = lines[8:]
     assert {each.statistic for each in declared.statistics()} == {"mean", "std", "90%"}
     assert set(numbers.index) == {"f", "m"}
     is_near(numbers["wage", "50%"], [2980] * 2, rtol=0.1)
     assert "95 % interval" in str(table)
     is_near(middle, [2130, 2980, 4180], rtol=0.05)
     assert around[0] < 2980 < around[1]
-    assert near[0] <= one.value <= near[1] < near[0] * 1.2
+    [(low, high)] = one.interval()
+    assert low <= one.value <= high < low * 1.2
     assert 65 < off < 67
     is_near(share, 0.66, atol=0.02)
     is_near(deciles, [25, 53, 82], atol=2)
