@@ -1,13 +1,9 @@
 """Any classifier, trained on randomised labels: features are public, labels are private.
 
-There is one release, by one of three methods. "reports": each label is replaced, with a known probability, by
-another one. "clusters": the records are clustered by their features, and the numbers of the labels in each
-cluster are released with noise; each record then gets a label at random, in the released shares of its
-cluster. "sums": for each label, the sum of rows of features over its records is released with noise, which
-determines an additive model; each record then gets a label at random, with the model's probabilities. All
-else, such as a search, early stopping or cross-validation within the fit, is made of these
-labels and of public features, and costs nothing. Where labels are reports, their probabilities are turned
-into those of true labels.
+There is one release, by one of the methods of `label_methods`: reports, clusters or sums. Each record gets a
+label from what is released. All else, such as a search, early stopping or cross-validation within the fit, is
+made of these labels and of public features, and costs nothing. Where labels are reports, their probabilities
+are turned into those of true labels.
 """
 
 import math
@@ -65,7 +61,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     """Any classifier, where features are public and labels are private: it is trained on randomised labels.
 
     Drop-in: any number of predictions costs no privacy. The guarantee is for one label, and does not hide the
-    features of a record, or that it is in the table.
+    features of a record, or that it is in the table; `AdditiveClassifier` protects whole records.
 
     Parameters
     ----------
@@ -76,8 +72,8 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         codes of columns that are no numbers; of a sparse matrix, logistic regression. With at most 10,000
         records, of clusters, and of reports of three or more labels, a forest of extremely randomised trees.
         Of "sums", the additive model that they determine.
-    epsilon : float, default=1.0
-        Privacy budget of one fit: for each label. A float stands for its shortest decimal: 0.1 is 1/10.
+    epsilon
+        ... It is that of each label.
     delta : float, default=1e-6
         In [0, 1). Only the method "sums" spends it, and "auto" does not choose that method with delta 0; the
         guarantee of all others has delta 0.
@@ -110,13 +106,9 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     counts_ : ndarray of int64 of shape (n_clusters, n_classes), or None
         Released. The noisy number of each label in each cluster; None for other methods.
     classes_
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, for labels, with its assumptions.
+    guarantee_
+        ... It is for labels, and assumes that all features are public.
     feature_importances_, n_features_in_, feature_names_in_
-
-    See Also
-    --------
-    AdditiveClassifier : Protects whole records; often as accurate, where a model that adds effects fits.
 
     Notes
     -----
@@ -129,9 +121,6 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     the sum of one label and adds it to that of another; of two labels only one sum is released. Gaussian
     noise is calibrated to that distance. In all, the classifier is a function of what is released and of
     public features.
-
-    **Assumes.** The entries of `guarantee_.assumes`: all features are public.
-
     **Accuracy.** With K labels, of which each other one is reported with probability r, noise is as if there
     were n (1 - K r)^2 records: `plan(n).n_effective`. Where a record has label k with probability p, its
     report is k with probability r + (1 - K r) p, so probabilities of reports, less r, are proportional to
@@ -141,15 +130,12 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     tables are lost, and labels that depend on few of many independent columns: `method="reports"` then learns
     more. Sums learn the effects of single columns, and interactions of two where noise does not hide them: of
     at most 24 columns, of 10 from some 9,000 records at epsilon 1 on. `estimator_.interactions_` has them.
-
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016); for learning with them, Ghazi, Golowich,
     Kumar, Manurangsi and Zhang (2021), and for corrected probabilities, Patrini and others (2017). The
     methods of clusters and of sums are ours.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from dplearn import PrivateLabelsClassifier
@@ -242,34 +228,13 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         return read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As the estimator takes it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
+        """Predict labels; costs no privacy."""
         model = self._trained()
         return np.asarray(model.predict(self._rows(X)))
 
     @available_where(offers("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each label, corrected for the noise in the reports; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As the estimator takes it.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_classes)
-        """
+        """Return the probability of each label, corrected for the noise in the reports; costs no privacy."""
         model = self._trained()
         given = np.asarray(model.predict_proba(self._rows(X)), dtype=np.float64)
         reported = np.zeros((len(given), len(self.classes_)))

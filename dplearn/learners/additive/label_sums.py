@@ -1,16 +1,13 @@
 """Additive models of private labels and public features, by one release of sums of labels.
 
-Cells, masses of cells, features and the curvature of the loss are functions of public features only: they are
-exact, and cost nothing. Labels meet the likelihood of a logistic model only in the sums, over the records of
-each label, of rows of features. So these sums are the only release, with all of the budget. All else is
-post-processing: Newton's method finds weights whose expected sums are near the released ones, given the
-noise, the sampling error, and priors of the columns' effects, whose variances maximise the marginal
-likelihood.
+Labels meet the likelihood of a logistic model only in the sums, over the records of each label, of rows of
+features. So these sums are the only release, with all of the budget. All else is a function of public
+features, or post-processing: Newton's method finds weights whose expected sums are near the released ones,
+given the noise, the sampling error, and priors, whose variances maximise the marginal likelihood.
 
 Rows consist of the main directions of each column's kernel, with equal mean squares for all columns, and of a
 constant; long rows are shortened. Where the noise is small enough, there are interactions: products of the
-directions of two columns, on a smaller scale. A changed label takes its record's row from the sums of one
-label and adds it to those of another. Of two labels only the sums of the second are released.
+directions of two columns, on a smaller scale.
 """
 
 import math
@@ -79,8 +76,8 @@ class Products:
     def among(
         cls, tables: Sequence[Floats64], masses: Sequence[Floats64], n: int, deviation: float
     ) -> "Products":
-        """Return the products of the greatest mean square of each pair; none if there are too many pairs, or
-        noise of this deviation in sums of n rows of norm 1 would hide them.
+        """Return the products of the greatest mean square of each pair; none if too many, or if noise would
+        hide them.
         """
         sizes = tuple(len(table) for table in tables)
         squares = [mass @ table**2 for table, mass in zip(tables, masses, strict=True)]
@@ -147,8 +144,8 @@ class PublicRows:
 
     @classmethod
     def of(cls, X: Any, deviation: float = math.inf) -> "PublicRows":
-        """Return the rows of a public table: a data frame or an array of numbers; with interactions, where
-        the deviation of the noise, for rows of norm 1, is small enough.
+        """Return the rows of a public table, with interactions where the deviation of the noise is small
+        enough.
         """
         domain, reader = public_schema(X), BaseEstimator()
         codes = Columns(domain.nearest(read_features(reader, X, domain=domain, reset=True)))
@@ -312,9 +309,7 @@ def _masses(cells: NDArray[Any], sizes: Sequence[int]) -> list[Floats64]:
 
 
 def _directions(column: Column, mass: Floats64, most: int) -> Floats64:
-    """Return rows of a column's cells, of mean 0, whose products are nearly those of its kernel: by its main
-    eigenfunctions over the records.
-    """
+    """Return rows of a column's cells, of mean 0, by the main eigenfunctions of its kernel over the records."""
     centre = np.eye(column.size) - mass
     covariance, roots = centre @ kernel(column, _LEVEL) @ centre.T, np.sqrt(mass)
     values, vectors = np.linalg.eigh(roots[:, None] * covariance * roots)
@@ -331,8 +326,8 @@ def _probabilities(margins: Floats64) -> Floats64:
 def _posterior(given: PublicRows, sums: Floats64, variance: float) -> tuple[Floats64, Floats64]:
     """Return the mean of the weights, of shape (size, k), and the covariances for each margin.
 
-    With expected sums s(w), their derivative H, and the covariance V of sums from sampling and noise, a step
-    solves (H V^-1 H + prior) w = H V^-1 (sums - s + H w).
+    With expected sums s(w), their derivative H, and the covariance V of sums, a step solves (H V^-1 H +
+    prior) w = H V^-1 (sums - s + H w).
     """
     rows, n, k = given.rows, len(given.cells), sums.shape[1]
     places = PublicStream(0, "curvature").permutation(n)[:_SEEN]

@@ -1,34 +1,9 @@
 """Aggregators release answers to queries from teachers' votes, or scores from teachers' scores; their sizes.
 
 An aggregator is made for a `Ballot`: a fixed guarantee and fixed numbers of labels, teachers and queries, all
-public. The scale of its noise follows from these alone. It counts the remaining queries, and charges each
-query before the noise is drawn: an error in between loses queries and no privacy. Votes are released by the
-sparse vector, or by noisy maxima; scores by stable histograms, or by noisy means. A row has one score if
-there are two labels, else one score per label, in adjacent columns, as fixed-point scores.
-
-`planned_ballot` and `transfer_ballot` choose the sizes that the user leaves open.
-
->>> from dplearn.chance import SeededDice
->>> import numpy as np
->>> from dplearn.kernels.votes import tally
->>> public = Ballot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10)
->>> aggregator = AGGREGATIONS["gnmax"](public).attach(SeededDice(0))
->>> aggregator.answer(tally(np.ones((500, 3), dtype=int), 2)).codes.tolist(), aggregator.remaining_queries
-([1, 1, 1], 7)
-
->>> from dplearn.kernels.votes import fixed_point, soft_tally
->>> public = Ballot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10, max_abstentions=1)
->>> aggregator = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(0))
->>> votes = soft_tally(fixed_point(np.full((500, 3), 0.92)), n_bins=10)
->>> aggregator.answer(votes).tolist(), aggregator.remaining_queries
-([[0.95], [0.95], [0.95]], 7)
-
->>> planned_ballot(
-...     AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000
-... )
-Ballot(n_labels=2, n_teachers=2000, max_queries=1000, max_abstentions=85)
->>> transfer_ballot(AGGREGATIONS["gnmax"], ApproxDP(1, 1e-6), n_samples=24_000, n_labels=2, n_rows=8000)
-Ballot(n_labels=2, n_teachers=545, max_queries=1809, max_abstentions=None)
+public, which determine its noise. It counts the remaining queries, and charges each query before the noise is
+drawn: an error in between loses queries and no privacy. A row has one score if there are two labels, else one
+score per label, in adjacent columns, as fixed-point scores.
 """
 
 from abc import ABC, abstractmethod
@@ -71,14 +46,11 @@ class Answers:
 
     @classmethod
     def without_counts(cls, codes: NDArray[np.int64], n_labels: int) -> Self:
-        """Return answers without noisy counts."""
         return cls(codes, (codes[:, None] == np.arange(n_labels)).astype(np.int64))
 
 
 class QueriesExhaustedError(LedgerError):
-    """Raised when an ensemble's budget does not cover the queries of a batch.
-
-    As every `LedgerError` it is no `Exception`, so that a search stops at it.
+    """Raised when an ensemble's budget does not cover the queries of a batch; no `Exception`.
 
     Attributes
     ----------
@@ -138,7 +110,6 @@ class Aggregator(ABC):
 
     @staticmethod
     def width(n_labels: int) -> int:  # noqa: ARG004 - scores are one for each label
-        """Return the number of answers per query."""
         return 1
 
     def answer(self, votes: Votes) -> Answers:
@@ -158,10 +129,7 @@ class Aggregator(ABC):
 
 
 class StableVotes(Aggregator):
-    """Answers with the plurality if it is stable under a change of few votes; only abstentions cost privacy.
-
-    Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; see `StableAnswers`.
-    """
+    """Answers with the plurality if it is stable under a change of few votes; see `StableAnswers`."""
 
     unstable_per_abstention = 1
 
@@ -198,8 +166,8 @@ class StableVotes(Aggregator):
 class GaussianVotes(Aggregator):
     """Answers with the label of the greatest count after discrete Gaussian noise on every count (GNMax).
 
-    Papernot and others (2018). One changed vote moves two counts by 1, so each query costs rho = 1 / sigma2
-    of zero-concentrated privacy. A privacy filter bounds the sum, so queries may depend on earlier answers.
+    One changed vote moves two counts by 1, so each query costs rho = 1 / sigma2 of zero-concentrated privacy.
+    A filter bounds the sum, so queries may depend on earlier answers.
     """
 
     concentrated = True
@@ -219,9 +187,8 @@ class GaussianVotes(Aggregator):
 class LaplaceVotes(Aggregator):
     """Answers with the label of the greatest count after discrete Laplace noise on every count (LNMax).
 
-    Papernot and others (2017). Each query satisfies pure differential privacy with an epsilon fixed in
-    advance; `max_queries` of them compose to the guarantee by the best composition theorem. The only
-    aggregator for delta 0.
+    Each query satisfies pure differential privacy with an epsilon fixed in advance; `max_queries` of them
+    compose to the guarantee by the best composition theorem. The only aggregator for delta 0.
     """
 
     def __init__(self, ballot: Ballot):
@@ -245,9 +212,8 @@ class LaplaceVotes(Aggregator):
 class ConfidentVotes(Aggregator):
     """Tests by a noisy greatest count whether the teachers agree, and answers only if they do.
 
-    Papernot and others (2018), Confident-GNMax. One changed vote moves the greatest count by 1, so the test
-    costs rho = 1 / (2 sigma1_2), and an answer costs rho = 1 / sigma2. A query costs the latter only if its
-    test passes. Abstentions leave budget for further queries: at least `max_queries` can be answered.
+    One changed vote moves the greatest count by 1, so the test costs rho = 1 / (2 sigma1_2), and an answer,
+    only if it passes, rho = 1 / sigma2. Abstentions leave budget: at least `max_queries` can be answered.
     """
 
     concentrated = True
@@ -264,10 +230,7 @@ class ConfidentVotes(Aggregator):
         self.least_lead = max(_gaussian_lead(self.noise_scale, half), self._passing_lead(half))
 
     def _passing_lead(self, ballot: Ballot) -> int:
-        """Return the lead from which on all queries pass the test, if every teacher votes.
-
-        A label that leads all others by g of k votes has at least (k + (n_labels - 1) g) / n_labels votes.
-        """
+        """Return the lead g with (k + (n_labels - 1) g) / n_labels votes for the winner, which pass the test."""
         short = sqrt(log(ballot.max_queries / BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
         others = ballot.n_labels - 1
         return ceil((ballot.n_labels * (self._majority + short) - ballot.n_teachers) / others)
@@ -300,19 +263,14 @@ def stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
 
 
 def least_decided(n_answers: int, max_abstentions: int | None) -> int:
-    """Return how many answers must be decided so that an aggregator does not stop before the last one.
-
-    With probability at least 1 - BETA all decided answers are released, as long as the others are fewer than
-    `max_abstentions` (see `StableAnswersNoise.least_distance`).
+    """Return how many answers must be decided so that an aggregator does not stop before the last one; see
+    `StableAnswersNoise.least_distance`.
     """
     return 0 if max_abstentions is None or max_abstentions >= n_answers else n_answers - max_abstentions + 1
 
 
 def noisy_gaussian(counts: NDArray[np.int64], rho: Fraction, squared: int, dice: Dice) -> NDArray[np.int64]:
-    """Return counts with Gaussian noise, at cost `rho` per row.
-
-    Between neighbours the squared Euclidean distance of a row is at most `squared`.
-    """
+    """Return counts with Gaussian noise, at cost `rho` per row, whose squared distance is at most `squared`."""
     rows = len(counts)
     noisy: NDArray[np.int64] = gaussian_counts(
         counts.ravel(), privacy=ZeroConcentratedDP(rows * rho), dice=dice, squared_sensitivity=rows * squared
@@ -335,9 +293,8 @@ def wide_enough(rho: Fraction) -> Fraction:
 
 
 def _gaussian_lead(scale: float, ballot: Ballot) -> int:
-    """Return the lead from which on the winner of every query also has the greatest noisy count.
-
-    The noise of a difference of two counts has variance 2 scale**2.
+    """Return the lead at which each winner has the greatest noisy count; a difference has variance 2
+    scale**2.
     """
     others = ballot.max_queries * (ballot.n_labels - 1)
     return ceil(2 * scale * sqrt(log(others / BETA))) + 1
@@ -347,14 +304,10 @@ class StableScores(StableVotes):
     """Answers with the midpoint of the fullest bin of scores if it is stable under a change of few teachers.
 
     If the fullest bin is unstable, the test is repeated with bins shifted by half a bin width; if the fullest
-    of these is unstable too, the aggregator abstains from the score. Each unstable test costs privacy, so an
-    abstention costs two. Scores within an interval of half a bin width all lie in one bin of one of the two
-    partitions. The two half bins at the ends of the shifted partition count as one bin; if that is the
-    fullest, the aggregator abstains, and only the first test has cost privacy. The budget covers
-    `max_abstentions` abstentions at two unstable tests each.
-
-    Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for the noise (see
-    docs/errata.md).
+    of these is unstable too, the aggregator abstains from the score. Each unstable test costs privacy, so the
+    budget covers `max_abstentions` abstentions at two unstable tests each. The two half bins at the ends of
+    the shifted partition count as one bin; if that is the fullest, the aggregator abstains, and only the
+    first test has cost privacy. The threshold of the source is too low for the noise (see docs/errata.md).
     """
 
     unstable_per_abstention = 2
@@ -372,9 +325,8 @@ class StableScores(StableVotes):
         return scores.reshape(-1, votes.width)[:answered]
 
     def _until_unstable(self, votes: SoftVotes, scores: NDArray[np.float64], start: int) -> int:
-        """Fill in the scores up to the first with an unstable bin, and test its shifted bin.
-
-        Returns the number of final scores.
+        """Fill in the scores up to the first with an unstable bin, test its shifted bin, and return their
+        number.
         """
         unstable = self._questions.answer(-votes.plain.distance[start:], most=1)
         here = slice(start, start + unstable.size)
@@ -393,9 +345,7 @@ class MeanScores(Aggregator):
     A teacher without a score counts as one with equal scores for all labels. Scores are rounded to a grid
     with steps below the standard deviation of the noise. One replaced record changes one teacher: its single
     score by less than 1, or its vector of scores, which add up to at most 1, by less than the square root of
-    2 in Euclidean length.
-
-    Released means are unbiased except for the rounding to the grid, and may be below 0 or above 1.
+    2 in Euclidean length. Released means may be below 0 or above 1.
     """
 
     concentrated = True
@@ -456,12 +406,11 @@ def planned_ballot(
 ) -> Ballot:
     """Return the sizes of an ensemble that answers queries; sizes given as None are chosen.
 
-    A shard must be large enough for a teacher to learn from, and the teachers numerous enough for their votes
-    to exceed the noise: 20 records, or fewer if the noise requires more teachers. The ensemble is assumed to
-    agree if five of six of its k teachers do: then k / 3 votes must change before another label wins. Where
-    every answer has noise, it grows with the number of queries. Their number is the greatest, up to 1,000,
-    for which, with probability .95, all rows on which five of six teachers agree are answered with their
-    label, or all released means are within about 1/4 of the means of the teachers' scores.
+    A shard has 20 records, or fewer if the noise requires more teachers. The ensemble is assumed to agree if
+    five of six of its k teachers do: then k / 3 votes must change before another label wins. Where every
+    answer has noise, the number of queries is the greatest, up to 1,000, for which, with probability .95, all
+    such rows are answered with their label, or all released means are within about 1/4 of the means of the
+    teachers' scores.
     """
     preferred = max(1, n_samples // max(PREFERRED, 2 * n_labels))
     most = max(1, n_samples // max(_LEAST, 2 * n_labels))
@@ -497,9 +446,8 @@ def transfer_ballot(
 ) -> Ballot:
     """Return the sizes of an ensemble that teaches a student; sizes given as None are chosen.
 
-    A student averages over all answers, so its teachers may be fewer and better. With s records per shard the
-    lead of a label is a share of n / s votes. Small shards lower this share; few teachers raise the noise
-    relative to the votes. The rules were chosen on synthetic data (see docs/make_my_model_private.md).
+    A student averages over all answers, so its teachers may be fewer and better. The rules were chosen on
+    synthetic data (see docs/make_my_model_private.md).
     """
     if kind.unstable_per_abstention:
         return planned_ballot(
@@ -522,9 +470,8 @@ def transfer_ballot(
 
 
 def _most_queries(kind: type[Aggregator], ballot: Ballot) -> int:
-    """Return the greatest number of queries whose least lead is at most the aggregator's planned lead.
-
-    At most the ballot's `max_queries`, and at least 1: a plan then states how many more records are needed.
+    """Return the greatest number of queries, from 1 to `max_queries`, whose least lead is at most the planned
+    one.
     """
 
     def too_many(queries: int) -> bool:
@@ -538,10 +485,9 @@ def _most_queries(kind: type[Aggregator], ballot: Ballot) -> int:
 
 
 def _most_abstentions(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:
-    """Return the greatest number of abstentions for which five of six teachers suffice for an answer.
-
-    If they do not suffice for even one abstention, but unanimous teachers would, return 1. If these do not
-    suffice either, return `max_queries`, so that the aggregator does not stop before the last query.
+    """Return the greatest number of abstentions for which five of six teachers suffice for an answer, or 1 if
+    only unanimous teachers do; if not even these, `max_queries`, so that it does not stop before the last
+    query.
     """
     if needed(1) > n_teachers:
         return 1 if 2 * needed(1) <= 3 * n_teachers else max_queries

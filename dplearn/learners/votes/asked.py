@@ -2,14 +2,6 @@
 
 Every answer of a teacher is encoded as one of a few integers, and an invalid one as `NO_VOTE`. So one changed
 teacher changes the votes by its own integers only.
-
->>> from sklearn.dummy import DummyClassifier
->>> teacher = DummyClassifier(strategy="prior").fit([[0]] * 4, ["no", "no", "no", "yes"])
->>> classes = np.array(["no", "yes"])
->>> Labels(classes).answers(teacher, np.zeros((2, 1))).tolist()
-[[0], [0]]
->>> Scores(classes).answers(teacher, np.zeros((2, 1))).tolist()  # of the second label, of 4096
-[[1024], [1024]]
 """
 
 from dataclasses import dataclass
@@ -61,12 +53,10 @@ class Labels(_Asked):
         return places_of(predicted, self.classes)[:, None]
 
     def counted(self, votes: NDArray[Any], n_bins: int) -> Votes:  # noqa: ARG002
-        """Return the votes of all teachers as an aggregator takes them."""
         return tally(votes, len(self.classes))
 
     @property
     def no_answers(self) -> Answers:
-        """What is released of no query."""
         return Answers.without_counts(np.zeros(0, dtype=np.int64), len(self.classes))
 
     standard_teacher = staticmethod(standard_teacher)
@@ -82,26 +72,22 @@ class Labels(_Asked):
         return estimator.fit(X, y)
 
     def student_tried(self, student: Any, X: Any, y: NDArray[Any]) -> Any:
-        """Return a student fitted to labels of public rows, as it is fitted to answers."""
         return fit_weighted(student, X, y, np.linspace(0.5, 1.5, len(y)))
 
     def taught(self, student: Any, X: Any, answers: Answers) -> Any:
-        """Return a student fitted to released answers."""
         return teach(student, X, answers, self.classes)
 
     @staticmethod
     def n_answered(answers: Answers) -> int:
-        """Return how many rows have an answer."""
         return int((answers.codes >= 0).sum())
 
 
 @dataclass(frozen=True)
 class Scores(_Asked):
-    """Asks for the probability of each label, as a fixed-point score (see `kernels.votes`).
+    """Asks for the probability of each label, as a fixed-point score; of two labels, only of the second.
 
-    With two labels, only the score of the second is used. With more, the fixed-point scores of a row add up
-    to at most `FIXED_POINT_ONE`; a row that violates this is replaced with NO_VOTE. So the score vectors of
-    two teachers, in units of `FIXED_POINT_ONE`, have a Euclidean distance of at most the square root of 2.
+    The scores of a row add up to at most `FIXED_POINT_ONE`, else the row is replaced with NO_VOTE. So the
+    vectors of two teachers, in that unit, have a Euclidean distance of at most the square root of 2.
     """
 
     aggregations: ClassVar = SOFT_AGGREGATIONS
@@ -109,7 +95,6 @@ class Scores(_Asked):
 
     @property
     def width(self) -> int:
-        """Number of scores per row."""
         return scores_per_row(len(self.classes))
 
     def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
@@ -131,12 +116,10 @@ class Scores(_Asked):
         return np.where(wrong[..., None], NO_VOTE, fixed_scores)
 
     def counted(self, votes: NDArray[Any], n_bins: int) -> SoftVotes:
-        """Return the scores of all teachers as an aggregator takes them."""
         return soft_tally(votes, n_bins, self.width)
 
     @property
     def no_answers(self) -> NDArray[np.float64]:
-        """What is released of no query."""
         return np.zeros((0, self.width))
 
     standard_teacher = staticmethod(standard_scorer)
@@ -153,12 +136,10 @@ class Scores(_Asked):
         return fitted
 
     def student_tried(self, student: Any, X: Any, y: NDArray[Any]) -> Any:
-        """Return a student fitted to labels of public rows, as it is fitted to answers."""
         likely = np.where(y[:, None] == self.classes, 0.9, 0.1)
         return teach_scores(student, X, likely[:, -self.width :], self.classes)
 
     def taught(self, student: Any, X: Any, answers: NDArray[np.float64]) -> Any:
-        """Return a student fitted to released scores."""
         return teach_scores(student, X, answers, self.classes)
 
     @staticmethod

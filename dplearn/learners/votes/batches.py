@@ -1,22 +1,11 @@
 """Train logistic regressions on many shards by one array program, if estimator and table permit it.
 
 This is for logistic regression by L-BFGS with the default intercept and penalty, perhaps after an imputer of
-means and a standard scaler, on arrays of numbers. The choice depends on public values alone: the estimator,
-the types of the table and the labels; and so do the shapes of the program. Shards have public places in it,
-filled up to public lengths. No slice of an array depends on another slice: every operation is elementwise, a
-sum along an axis within a slice, or a product of each slice's own matrices. So each fit is a function of its
-own shard, bit for bit.
-
-The fits are those of scikit-learn within the estimator's `tol`: both end where no entry of the gradient
-exceeds it. A fit for which this is not certain is left out: the estimator is then fitted to this shard by
-itself.
-
->>> from sklearn.linear_model import LogisticRegression
->>> rows = [np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([[0.0], [6.0]])]
->>> labels = [np.array(["no", "no", "yes", "yes"]), np.array(["no", "yes"])]
->>> training = batched_training(LogisticRegression(), rows[0], np.array(["no", "yes"]))
->>> [teacher.predict([[-1.0], [2.7], [9.0]]).tolist() for teacher in training.teachers(rows, labels, 4)]
-[['no', 'yes', 'yes'], ['no', 'no', 'yes']]
+means and a standard scaler, on arrays of numbers. The choice, and the shapes of the program, depend on public
+values alone. No slice of an array depends on another slice: every operation is elementwise, a sum along an
+axis within a slice, or a product of each slice's own matrices. So each fit is a function of its own shard,
+bit for bit. It ends, like scikit-learn's, where no entry of the gradient exceeds `tol`; where that is not
+certain, the estimator is fitted to the shard by itself.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -84,12 +73,10 @@ class LogisticTeacher(OwnTeacher):
 
     @ignores_float_errors
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable label of each row."""
         return self.classes_[self._scores(X).argmax(axis=1)]
 
     @ignores_float_errors
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each label for each row."""
         return np.asarray(softmax(self._scores(X), axis=1))
 
 
@@ -157,9 +144,9 @@ class BatchedTraining:
     ) -> list[LogisticTeacher | None]:
         """Return the teachers of shards at public places; None for each that must be fitted by itself.
 
-        The lengths of shards may be private. Which shards have equally many rows must not change how another
-        shard's program rounds. So a shard is filled up to the least length that suffices, of some public
-        ones, the least of which is `base`. In the program of another length its place is empty.
+        Which shards have equally many rows, which may be private, must not change how another shard's program
+        rounds: so a shard is filled up to the least of some public lengths from `base` on; its place in
+        others is empty.
         """
         found: list[LogisticTeacher | None] = [None] * len(rows)
         least = 2
@@ -214,9 +201,8 @@ class BatchedTraining:
 
 
 def _scaling(rows: Floats, own: Floats, lengths: Floats, n_scaled: int) -> tuple[Floats, Floats, Booleans]:
-    """Return the means and deviations of the first columns, 0 and 1 for others, and whether these are sure.
-
-    A column is unsure if its variance is near the bound below which scikit-learn takes it for constant.
+    """Return means and deviations, 0 and 1 for other columns, and whether none is near scikit-learn's least
+    variance.
     """
     means = rows.sum(axis=1) / lengths
     deviations = (rows - means[:, None]) * own
@@ -229,10 +215,8 @@ def _scaling(rows: Floats, own: Floats, lengths: Floats, n_scaled: int) -> tuple
 
 
 def _loss(features: Floats, indicators: Floats, present: Booleans, lengths: Floats, penalty: Floats) -> Loss:
-    """Return the mean multinomial losses and their gradients, for a coefficient a column and an intercept.
-
-    A label that is absent from a shard has no chance there. If two labels are present, the first has the
-    logit 0 and no coefficients, as in scikit-learn's loss of two labels.
+    """Return the mean multinomial losses and their gradients; as in scikit-learn, of two labels, the first
+    has the logit 0, and an absent label has no chance.
     """
     across = np.ascontiguousarray(features.transpose(0, 2, 1))
     own, base = across[:, -1], np.where(present, 0, _ABSENT)[:, :, None]
@@ -258,9 +242,8 @@ def _loss(features: Floats, indicators: Floats, present: Booleans, lengths: Floa
 def minimise(loss: Loss, start: Floats, valid: Booleans, *, tol: float, most: int) -> tuple[Floats, Booleans]:
     """Return the last points of a stack of convex functions, those that are valid, and which are minima.
 
-    L-BFGS in lock step, with halved steps. Every function ends where scikit-learn's solver would: where no
-    entry of its gradient exceeds `tol`, or where a step changes next to nothing. It is evaluated up to `most`
-    times. A finished row stays in the arrays, and `where` keeps its values.
+    L-BFGS in lock step, with halved steps, each ending where no entry of the gradient exceeds `tol`, or a
+    step changes next to nothing, or after `most` evaluations.
     """
     points, (values, slopes) = start, loss(start)
     k, p = points.shape

@@ -1,8 +1,7 @@
 """Warnings of an ensemble before a fit is charged: its estimator fails on made-up rows, or on missing values.
 
-An error on a shard is never reported, since it depends on records: where the estimator fails, the teacher
-answers its shard's most frequent label. So the estimator is first fitted on rows that are public, or made up
-by the types of the columns, with random labels (see `dplearn.estimator.base_models.dry_run`).
+An error on a shard is never reported, since it depends on records: so the estimator is first fitted on rows
+that are public, or made up by the types of the columns, with random labels (see `base_models.dry_run`).
 """
 
 from collections.abc import Callable, Sequence

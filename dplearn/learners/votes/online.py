@@ -2,11 +2,6 @@
 
 `fit` trains the teachers, and draws nothing: they are held in a one-time state, an `Ensemble`, with the
 aggregator that counts the remaining queries. `predict` and `predict_proba` ask them, and release answers.
-
->>> n_bins_of(0.25, shard_size=20), n_bins_of("auto", shard_size=200)
-(4, 4)
->>> probabilities_of(np.array([[0.75], [np.nan], [1.5]]), 2, None).tolist()
-[[0.25, 0.75], [0.5, 0.5], [0.0, 1.0]]
 """
 
 import os
@@ -83,9 +78,8 @@ class Ensemble:
     n_asked: int = 0  # queries answered so far
 
     def answer(self, queries: Any) -> Any:
-        """Release answers to queries; a batch that is too large is refused before any draw.
-
-        The queries must not change during the call.
+        """Release answers to queries, which must not change meanwhile; too large a batch is refused before
+        any draw.
         """
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
@@ -100,13 +94,11 @@ class Ensemble:
         return self.aggregator.answer(votes)
 
     def _votes(self, queries: Any) -> Any:
-        """Return the counted votes of the teachers on queries."""
         return self.asked.counted(answers_of(self.teachers, queries, self.asked, self.columns), self.n_bins)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the dice, since another process needs its own.
-
-        A teacher that cannot be pickled casts no vote after unpickling: an error would depend on its shard.
+        """Return the state without the dice; a teacher that cannot be pickled casts no vote: an error would
+        tell of it.
         """
         aggregator = copy(self.aggregator)
         with muted_output(), isolated():
@@ -208,8 +200,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
     def load_teachers(self, path: str | os.PathLike[str]) -> Self:
         """Load the teachers from a file that `export_teachers` wrote; this consumes the file.
 
-        All fitted attributes, the guarantee included, are set to those of the exporting estimator. This
-        estimator need not be fitted.
+        All fitted attributes, the guarantee included, are set to those of the exporting estimator.
 
         Parameters
         ----------
@@ -274,7 +265,6 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             return answers, ensemble.published, first, ensemble.n_asked - first
 
     def _check_complete(self, released: NDArray[Any], asked: int) -> None:
-        """Raise if the ensemble stopped before the last row; the error contains the released answers."""
         if len(released) < asked:
             raise QueriesExhaustedError(
                 f"max_abstentions={self.max_abstentions_} is used up at row {len(released)} of this batch;"
@@ -315,14 +305,15 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return tags
 
 
-@documented_by()
+@documented_by(EnsembleClassifier)
 @dataclass(eq=False, repr=False)
 class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their votes.
 
     Answers questions, and is no drop-in: `fit` spends the whole privacy budget, for up to `max_queries`
     answers; each `predict` consumes one query a row. For a model without a limit on predictions, train a
-    student on the answers (`KnowledgeTransferClassifier`).
+    student on the answers (`KnowledgeTransferClassifier`); for probabilities, take
+    `SoftLabelAggregateClassifier`.
 
     Parameters
     ----------
@@ -333,9 +324,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards, at least 1, each with one teacher. "auto": a function of the numbers of records,
         labels and queries and of the budget.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
-        decimal: 0.1 is 1/10.
+    epsilon
+        ... All answers together share it.
     delta
         ... Only "lnmax" works without, and spends none.
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
@@ -355,28 +345,15 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         six teachers suffice for an answer, or `max_queries` if there are too few teachers for that.
     abstain_label : object, optional
         The label returned for an abstention. None: a random label, drawn from the public stream.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
-        budget estimates the number of records, and all else is planned by the estimate; with a given number
-        of teachers, nothing is estimated. For tables in memory and no groups.
 
     Attributes
     ----------
     classes_
-    guarantee_ : ApproxDP
-        Public. The guarantee of all answers together, with its assumptions.
-    n_teachers_ : int
-        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
-        released number of records.
+    guarantee_
+        ... It is of all answers together.
     max_abstentions_ : int or None
         Public. The number of abstentions after which it stops; None if it never stops. For
         neighbors="add_remove" it may be a function of the released number of records.
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
     public_seed_ : int
         Public. Determines the records of each shard, unless these are drawn in secret, the teachers' seeds,
         and the labels returned for abstentions.
@@ -386,11 +363,6 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         "confident_gnmax" it depends on the abstentions so far.
     remaining_abstentions_ : int or None
         Released. The number of further abstentions after which it stops; None if it never stops.
-
-    See Also
-    --------
-    KnowledgeTransferClassifier : A student trained on the answers, without a limit on predictions.
-    SoftLabelAggregateClassifier : Probabilities instead of labels.
 
     Notes
     -----
@@ -403,21 +375,15 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     any other, as by a replaced record: the noise is the same, and not half of it. An estimate of the number
     of records is a release before the others; its price and theirs compose to (epsilon, delta): rho adds up
     with Gaussian noise, epsilon otherwise.
-
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** With probability at least .95, `max_queries` rows on which a label leads by at least
     `plan(n).least_lead` votes are all answered with that label. "sparse_vector" processes all `max_queries`
     rows, with probability at least .95, if `plan(n).least_decided` of them are such rows; the other
     aggregations always do.
-
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from dplearn import SubsampleAggregateClassifier
@@ -475,24 +441,12 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Answer queries privately, with probability 1 for the label; each row consumes one query.
-
-        Shares of the votes are not released: `SoftLabelAggregateClassifier` answers with probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
-            Public rows.
+        """Answer public queries privately, with probability 1 for the label; each row consumes one query.
 
         Returns
         -------
         ndarray of float64 of shape (n_queries, n_classes)
             Equal probabilities for an abstention.
-
-        Raises
-        ------
-        QueriesExhaustedError
-            As in `predict`.
         """
         answers, public, _, asked = self._answered(X)
         certain = np.eye(len(public["classes_"]))[answers.codes]
@@ -577,32 +531,19 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Released. The number of further rows that can be queried in one call; with "sparse_vector" it depends
         on the abstentions so far.
 
-    See Also
-    --------
-    SubsampleAggregateClassifier : Labels instead of probabilities.
-
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, of all answers together.
-    Shards are assigned by position, so that one record changes one teacher, and one score in each histogram
-    or one term of each sum. Bins are public. Teachers are held in a one-time state (`OneTimeState`): copies
-    of the estimator share it, and a pickle contains no teachers. For one added or removed record: as for
-    `SubsampleAggregateClassifier`, with scores instead of votes.
-
-    **Assumes.** The entries of `guarantee_.assumes`.
-
+    **Privacy.** As for `SubsampleAggregateClassifier`, with scores instead of votes: one record changes one
+    teacher, and one score in each histogram or one term of each sum. Bins are public.
     **Accuracy.** The error is at most `plan(n).error` with probability at least .95. With "sparse_vector"
     this holds for answered scores; a score is answered if the number of teachers in one bin, or in one
     shifted bin, exceeds half of the teachers by `plan(n).least_lead` / 2.
-
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for
     the noise, and the distance has sensitivity 2 (see docs/errata.md); here both are as for
     `SubsampleAggregateClassifier`, with two unstable tests for an abstention. The noisy means are ours.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import make_classification
     >>> from dplearn import SoftLabelAggregateClassifier
     >>> X, y = make_classification(2100, random_state=0)
@@ -634,7 +575,6 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     _asked = Scores
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> AggregationPlan:
-        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read."""
         return self._planned(n_samples, n_labels, MANY_QUERIES)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -653,8 +593,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Raises
         ------
         QueriesExhaustedError
-            If there are more rows than remaining queries; no noise is drawn then. Also if the last allowed
-            abstention occurs before the last row; `released` then holds the answers up to it.
+            As in `SubsampleAggregateClassifier.predict`.
         """
         check_abstain_score(self.abstain_score)
         scores, public, _, asked = self._answered(X)
@@ -663,22 +602,12 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         return likely
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Answer queries with the most probable label; each row consumes one query.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
-            Public rows.
+        """Answer public queries with the most probable label; each row consumes one query.
 
         Returns
         -------
         ndarray of shape (n_queries,)
             Entries of `classes_`; for a row with abstentions on all scores, a label from the public stream.
-
-        Raises
-        ------
-        QueriesExhaustedError
-            As for `predict_proba`.
         """
         check_abstain_score(self.abstain_score)
         scores, public, first, asked = self._answered(X)

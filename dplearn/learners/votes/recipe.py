@@ -1,22 +1,13 @@
 """The recipe of ensembles: shards of a private table, their teachers, and what is released of their votes.
 
-`EnsembleClassifier` checks the parameters, and makes a `VotesFit`. It reads the rows as they are, and plans
-the sizes by public numbers. A shard's teacher is a function of the shard alone, so one record changes one
-vote on each query. What is asked, labels or scores, is the recipe's `asked`, and how votes are released its
-`aggregation`. Subclasses keep the teachers, for later queries (`online`), or teach a student (`transfer`).
+`EnsembleClassifier` checks the parameters, and makes a `VotesFit`, which plans the sizes by public numbers. A
+shard's teacher is a function of the shard alone, so one record changes one vote on each query. Subclasses
+keep the teachers, for later queries (`online`), or teach a student (`transfer`).
 
 Where the number of records is public, shards are cut at random by a public stream. They depend on no feature
 and no label: with stratified shards one replaced record could move another record to a different shard, and
-two teachers would change. Where the number is private, each record draws its shard in secret. If the number
-of teachers is given, nothing else depends on it; otherwise a share of the budget estimates it, and the sizes
-are planned by the estimate, for the remaining budget.
-
->>> from dplearn.chance import PublicStream, SeededDice
->>> cut = shards(7, 3, PublicStream(0))
->>> [len(shard) for shard in cut], sorted(place for shard in cut for place in shard.tolist())
-([3, 2, 2], [0, 1, 2, 3, 4, 5, 6])
->>> [shard.tolist() for shard in drawn_shards(7, 3, SeededDice(0))]
-[[0, 2, 3, 6], [], [1, 4, 5]]
+two teachers would change. Where the number is private, each record draws its shard in secret, and if the
+number of teachers is not given, a share of the budget estimates it.
 """
 
 from abc import abstractmethod
@@ -116,11 +107,9 @@ class AggregationPlan(SizedPlan):
 
     @property
     def n_needed(self) -> int | None:
-        """A number of records for which rows on which five of six teachers agree are answered.
-
-        Then `least_lead` is at most two thirds of the teachers. With "mean" of
-        `SoftLabelAggregateClassifier`: a number for which `error` is at most 0.05. None if 10**10 records do
-        not suffice, for example because the number of teachers is given.
+        """A number of records for which rows on which five of six teachers agree are answered, or, with
+        "mean", `error` is at most 0.05. None if 10**10 do not suffice, for example because the number of
+        teachers is given.
         """
         return records_needed(self.replan, type(self)._suffices)
 
@@ -131,10 +120,7 @@ class AggregationPlan(SizedPlan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of a fit: an estimator that fails the dry run, and noise that dominates the votes.
-
-        In a fit that estimates the number of records, the noise is known after the estimate.
-        """
+        """Warnings of an estimator that fails the dry run, and of noise that dominates the votes."""
         return self.public.notes if self.for_count else (*self.public.notes, *self.noise_notes)
 
 
@@ -157,7 +143,26 @@ class VotesFacts(FitFacts):
 
 
 class EnsembleClassifier(TellsProgress, PrivateClassifier):
-    """Base class of classifiers that train teachers on disjoint shards."""
+    """Base class of classifiers that train teachers on disjoint shards.
+
+    Parameters
+    ----------
+    classes : sequence, optional
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
+    neighbors
+        ... Each record then draws its shard in secret. With n_teachers="auto" a tenth of the budget estimates
+        the number of records, and all else is planned by the estimate; with a given number of teachers,
+        nothing is estimated. For tables in memory and no groups.
+
+    Attributes
+    ----------
+    n_teachers_ : int
+        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
+        released number of records.
+    noisy_count_
+        ... Absent where `n_teachers` is given.
+    """
 
     reads_parts = True
     keeps_types = True
@@ -167,7 +172,6 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
     _most_records = 1 << 24  # of an estimate, for neighbors="add_remove": teachers must not be without number
 
     def _planned(self, n_samples: int, n_labels: int | None, n_rows: int) -> AggregationPlan:
-        """Return the plan of a fit from public numbers."""
         n_samples = check_count("n_samples", n_samples, low=1)
         fit = self._recipe(self.random_state is not None)
         labels = n_labels if fit.classes is None else len(fit.classes)
@@ -315,9 +319,8 @@ class VotesFit(FitRecipe):
         )
 
     def _ballot(self, facts: VotesFacts) -> Ballot:
-        """Return the sizes of the ensemble; raise if there are more teachers than records.
-
-        For neighbors="add_remove" without a number of records, those for one record.
+        """Return the sizes of the ensemble, without a number of records for one; raise if teachers exceed
+        records.
         """
         if self.uncounted:
             return self._sizes(replace(facts, n_samples=facts.n_samples or 1))
@@ -372,9 +375,8 @@ class VotesFit(FitRecipe):
         return plan, (in_memory or {"X": whole, "y": None}) | cut
 
     def _counted(self, plan: AggregationPlan, n: int, dice: Dice) -> AggregationPlan:
-        """Return the plan for an estimate of the private number of records; released.
-
-        If the number of teachers is given, the plan is that of any number of records.
+        """Return the plan for an estimate of the private number of records, or of any number if teachers are
+        given.
         """
         if plan.for_count is None:
             return plan
@@ -416,9 +418,8 @@ class VotesFit(FitRecipe):
 
 
 def shards(n: int, k: int, stream: PublicStream) -> list[NDArray[np.int64]]:
-    """Return the row numbers of each of k shards of a public number of rows, whose sizes differ by at most 1.
-
-    The guarantee holds for every seed of the stream.
+    """Return the row numbers of each of k shards, whose sizes differ by at most 1; any seed of the stream
+    will do.
     """
     return np.array_split(stream.permutation(n), check_count("k", k, low=1))
 
@@ -431,10 +432,8 @@ def drawn_shards(n: int, k: int, dice: Dice) -> list[NDArray[np.int64]]:
     **Privacy.** Fix the draws of the records that two tables share, where one of them has one record more.
     For each value of these draws, and of that of the further record, the shards of the two tables are equal,
     except for the one in which the further record is missing. So one teacher differs: it is a function of the
-    rows of its own shard, in the order of the table, and of its number. All that follows is private for one
-    changed teacher, for every value of the draws, so it is private for their mixture, too: the draws are
-    independent and uniform, and those of the shared records have the same distribution in both tables.
-
+    rows of its own shard, in order, and of its number. All that follows is private for one changed teacher,
+    for every value of the draws, so it is private for their mixture, too: their distribution is the same.
     **Assumes.** The draws stay secret: with a published seed the records behind the further one would take
     the draws of those before them, and every shard would change.
     """
@@ -444,9 +443,8 @@ def drawn_shards(n: int, k: int, dice: Dice) -> list[NDArray[np.int64]]:
 
 
 def _place_length(shard_size: int | None) -> int:
-    """Return the length to which shards are filled up that were drawn with a mean of `shard_size` rows.
-
-    Nearly all are shorter: the standard deviation of their lengths is at most the root of the mean.
+    """Return a length that nearly all drawn shards, of a mean of `shard_size` rows, are below: a few
+    deviations more.
     """
     mean = PREFERRED if shard_size is None else shard_size
     return mean + 4 * isqrt(mean) + 2

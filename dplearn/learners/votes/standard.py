@@ -75,10 +75,8 @@ def _of_cells(X: Any, model: Any) -> Pipeline:
 
 
 class CellColumns(TransformerMixin, BaseEstimator):
-    """Reads rows as numbers, each row by itself: first one for each column of numbers, then 16 for each text.
-
-    A text is 1 in the columns of the two digits of its bucket, one of 64; a missing one has the digits 0. A
-    column of cells of both kinds has a number and a text.
+    """Reads rows as numbers, each by itself: one for each column of numbers, then 16 for each text, which is
+    1 at the two digits of its bucket, one of 64.
     """
 
     def __init__(self, kinds: tuple[str, ...] = ()):
@@ -189,8 +187,8 @@ def is_mixed(X: Any) -> bool:
 
 
 def coded(X: Any, boosting: Any) -> Any:
-    """Return gradient boosting for tables like X, with codes of the columns that are no numbers, or have few,
-    which it takes as categories.
+    """Return gradient boosting for tables like X, with columns that are no numbers, or have few, as
+    categories.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OrdinalEncoder
@@ -207,8 +205,8 @@ def coded(X: Any, boosting: Any) -> Any:
 
 
 def scaled(X: Any) -> Any:
-    """Return a transformer of tables like X to numbers of similar spread, between which distances have a
-    meaning: frequent texts are columns of 0 and 1, and ranks take the place of numbers with long tails.
+    """Return a transformer of tables like X to numbers of similar spread: frequent texts as 0 and 1, else
+    ranks.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer

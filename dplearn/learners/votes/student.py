@@ -1,28 +1,12 @@
 """Train a student on released answers or scores; post-processing, at no cost.
 
 From answers (`teach`), the student learns each row once with every label whose noisy count exceeds the row's
-mean, weighted by the excess. The sum of these weights over rows is a nearly unbiased estimate for the votes,
-so many rows with much noise on each serve the student almost as well as few rows with little noise.
+mean, weighted by the excess: the sum of weights over rows is a nearly unbiased estimate for the votes.
 
-From scores (`teach_scores`), which may be below 0 or above 1, a regressor learns the mean of unclipped
-scores; clipped ones would bias its predictions towards the middle. A classifier that takes weights learns
-each row with every label, weighted by the label's score plus a margin, so large that few weights are negative
-and clipped at 0; the margin is subtracted from its predictions. One that takes no weights learns the answers,
-or the labels with the greatest scores.
-
->>> import numpy as np
->>> from sklearn.linear_model import LinearRegression, LogisticRegression
->>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
->>> answers = Answers(np.array([0, 0, -1, 1]), np.array([[9, 1], [5, 3], [0, 0], [2, 8]]))
->>> teach(LogisticRegression(), X, answers, np.array(["no", "yes"])).predict([[4.0]]).tolist()
-['yes']
->>> scores = np.array([[-0.25], [0.25], [np.nan], [1.25]])
->>> student = teach_scores(LinearRegression(), X, scores, np.array(["no", "yes"]))
->>> student.predict_proba([[1.5], [9.0]]).round(6).tolist()
-[[0.5, 0.5], [0.0, 1.0]]
->>> curve = ScoreRegression().fit(np.arange(8.0)[:, None], [-0.2, 0.3, 0.1, 0.4, 0.6, 1.3, 0.9, 1.1])
->>> curve.predict([[-50.0], [50.0]]).round().tolist()
-[0.0, 1.0]
+From scores (`teach_scores`), a regressor learns the mean of unclipped scores; clipped ones would bias its
+predictions. A classifier that takes weights learns each row with every label, weighted by the label's score
+plus a margin, so large that few weights are negative and clipped at 0; the margin is subtracted from its
+predictions. One that takes no weights learns the answers, or the labels with the greatest scores.
 """
 
 from collections.abc import Sequence
@@ -61,10 +45,7 @@ _PULL = 0.01
 
 
 def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
-    """Return a student fitted to the first rows of X, those with released answers.
-
-    If all answers are the same label, it always predicts that; if there are none, the first label.
-    """
+    """Return a student fitted to the answered first rows of X; without two labels, it always predicts one."""
     rows = np.flatnonzero(answers.codes >= 0)
     codes, weights = answers.codes[rows], np.ones(rows.size)
     if takes_weights(student):
@@ -180,9 +161,8 @@ def _shares(scores: Floats) -> Floats:
 class ScoreRegression(RegressorMixin, BaseEstimator):
     """A multinomial logistic regression on scores instead of labels.
 
-    The loss of a row is linear in its scores, log sum exp(z) - <s, z>: noise of mean zero does not change its
-    expectation, and it is convex for all scores, so they are not clipped. The inverse strength of
-    regularisation `C` should fall with the noise: None chooses it by cross-validation on the scores.
+    The loss of a row, log sum exp(z) - <s, z>, is linear in its scores, so that noise of mean zero does not
+    change its expectation. `C` is the inverse strength of regularisation; None: by cross-validation.
     """
 
     def __init__(self, C: float | None = None):
@@ -217,10 +197,7 @@ class ScoreRegression(RegressorMixin, BaseEstimator):
 
 
 def _best_strength(X: Any, scores: Floats) -> float:
-    """Return the inverse strength of regularisation with the least squared error in cross-validation.
-
-    Independent noise on the held-out scores adds the same number to the expected error of every strength.
-    """
+    """Return the inverse strength of regularisation with the least squared error in cross-validation."""
     errors = np.zeros(len(_STRENGTHS))
     for turn in range(_FOLDS):
         held = np.arange(len(scores)) % _FOLDS == turn

@@ -4,17 +4,6 @@ A teacher is a function of its own shard and its public seed alone, so one repla
 teacher, and at most its answer to each query. No error, warning or type depends on a shard. If a shard has a
 single label, its teacher answers that label. If the fit fails, the teacher answers the shard's most frequent
 label. An empty shard casts no vote, and neither does a teacher whose prediction fails.
-
-Default teachers of labels, and other logistic regressions, are trained in batches, as array programs (see
-`batches`). This changes no vote, except by rounding and by the tolerance of a descent.
-
->>> import numpy as np
->>> from sklearn.linear_model import LogisticRegression
->>> X, y = np.arange(12.0)[:, None], np.repeat(["no", "yes"], 6)
->>> shards = [np.array([0, 1, 6, 7]), np.array([2, 3, 8, 9]), np.array([4, 5]), np.array([], dtype=int)]
->>> teachers = train_teachers(LogisticRegression(), X, y, shards, seeds=[1, 2, 3, 4])
->>> answers_of(teachers, np.array([[-5.0], [20.0]]), Labels(np.array(["no", "yes"]))).tolist()
-[[0, 1], [0, 1], [0, 0], [-1, -1]]
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -63,9 +52,8 @@ def train_teachers(
 ) -> list[Any]:
     """Return a fitted estimator for each shard, or None where there is no teacher.
 
-    `y` is None for a table in parts; its rows are gathered in one pass for each million. Without `classes`,
-    teachers are trained one by one. `base` is the least length to which shards of private lengths are filled
-    up. None: lengths are public. With `asking`, queries and what is asked, the results are the answers of the
+    `y` is None for a table in parts. `base` is the least length to which shards of private lengths are filled
+    up; None: lengths are public. With `asking`, queries and what is asked, the results are the answers of the
     teachers, each of which is dropped in the process that trained it.
 
     Notes
@@ -117,10 +105,8 @@ def train_and_ask(
 def answers_of(
     teachers: Sequence[Any], queries: Any, asked: Asked, columns: CellColumns | None = None
 ) -> NDArray[Any]:
-    """Return each teacher's answer to each query, of shape (k, m * asked.width).
-
-    `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid. `columns`: how
-    each row is read by itself, for teachers that have been trained on such rows.
+    """Return each teacher's answer to each query, of shape (k, m * asked.width), or `NO_VOTE`; `columns`
+    reads rows.
     """
     queries = _read(columns, queries)
     # The number of threads could change how sums of floats are rounded, as in training.
@@ -136,9 +122,8 @@ def _read(columns: CellColumns | None, queries: Any) -> Any:
 class LabelShares(OwnTeacher):
     """A teacher with the same answer to every row: the shares of the labels in its shard.
 
-    Like any other teacher it depends on its own shard only. Without it, a shard that lacks a rare label would
-    cast no vote, although it is evidence that the label is rare; only the shards with that label would vote.
-    Its `classes_`, the sorted labels of the shard, are private, like every attribute of a teacher.
+    Without it, a shard that lacks a rare label would cast no vote, although it is evidence that the label is
+    rare. Its `classes_`, the labels of the shard, are private, like every attribute of a teacher.
     """
 
     def __init__(self, labels: NDArray[Any]):

@@ -80,10 +80,8 @@ class TransferFit(VotesFit):
         return transfer_ballot(**self._open_sizes(facts), n_rows=facts.n_rows)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
-        """Return a warning if even all answers of a unanimous ensemble together are noise-dominated.
-
-        The sum of m leads of k votes is m k, and its noise has standard deviation sqrt(2 m) noise_scale. An
-        ensemble that is not unanimous needs several times as many votes.
+        """Return a warning if even all answers of a unanimous ensemble are noise-dominated: m k is the sum of
+        m leads of k votes, and sqrt(2 m) noise_scale the deviation of its noise.
         """
         if ballot.max_abstentions is None:
             dominates = 2 * aggregator.noise_scale > ballot.n_teachers * ballot.max_queries**0.5
@@ -114,13 +112,13 @@ def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
     return hasattr(getattr(model, "student_", student), "predict_proba") or student is None
 
 
-@documented_by()
+@documented_by(EnsembleClassifier)
 @dataclass(eq=False, repr=False)
 class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated votes.
 
-    Drop-in, for a `fit` with public rows: any number of predictions costs no privacy. The
-    student is a function of released answers and public rows only. It may be published and saved.
+    Drop-in, for a `fit` with public rows: any number of predictions costs no privacy. The student is a
+    function of released answers and public rows only. It may be published and saved.
 
     Parameters
     ----------
@@ -145,60 +143,35 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         answer.
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions, at least 1, after which it stops.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
-        budget estimates the number of records, and all else is planned by the estimate; with a given number
-        of teachers, nothing is estimated. For tables in memory and no groups.
 
     Attributes
     ----------
     student_ : classifier
         Released. The fitted student.
     classes_
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_teachers_ : int
-        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
-        released number of records.
+    guarantee_
     n_asked_ : int
         Public. The number of rows that were to be queried; for neighbors="add_remove" it may be a function of
         the released number of records.
     n_answered_ : int
         Released. The number of these rows that were answered.
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
     public_seed_ : int
         Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
         teachers and of the student, and the rows that are queried.
     feature_importances_, n_features_in_, feature_names_in_
 
-    See Also
-    --------
-    SubsampleAggregateClassifier : Private answers without a student.
-    SyntheticDataClassifier : A classifier trained on synthetic records, with their labels.
-
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. One record is in one shard and
     changes one vote on each query. For one added or removed record: as for `SubsampleAggregateClassifier`.
-
-    **Assumes.** The entries of `guarantee_.assumes`.
-
     **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
-
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). Where
     features are public, half of the records serve as the public rows there; `PrivateLabelsClassifier` is for
     such tables, and more accurate.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import make_classification
     >>> from dplearn import KnowledgeTransferClassifier, PublicData
     >>> X, y = make_classification(3000, random_state=0)
@@ -246,8 +219,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         TypeError
             If there are weights, or `X_public` has a wrong type or value; no budget is spent.
         BudgetExceededError
-            If the remaining budget of the ledger is less than the cost of the fit; no budget is spent.
-            `except Exception` does not catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y, X_public=X_public, groups=groups)
@@ -316,9 +288,10 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
 class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated probabilities.
 
-    Drop-in, for a `fit` with public rows: any number of predictions costs no privacy. The
-    student is a function of released scores and public rows only. It may be published and saved. For labels
-    without probabilities, `KnowledgeTransferClassifier` is as accurate.
+    Drop-in, for a `fit` with public rows: any number of predictions costs no privacy. The student is a
+    function of released scores and public rows only. It may be published and saved. For labels without
+    probabilities, `KnowledgeTransferClassifier` is as accurate; `SoftLabelAggregateClassifier` has scores
+    without a student.
 
     Parameters
     ----------
@@ -330,6 +303,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         classifier whose `fit` accepts `sample_weight` is fitted to each row with every label, weighted by its
         score; any other classifier is fitted to the most probable labels. None: a logistic curve fitted to
         the scores.
+    bin_width : float or "auto", default="auto"
+        As for `SoftLabelAggregateClassifier`.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
@@ -339,9 +314,6 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         function of the number of teachers and of the budget.
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops.
-    bin_width : float or "auto", default="auto"
-        Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
-        integer. "auto": a function of the size of a shard.
 
     Attributes
     ----------
@@ -350,28 +322,16 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     n_answered_ : int
         Released. The number of these rows that were answered with all their scores.
 
-    See Also
-    --------
-    SoftLabelAggregateClassifier : Private scores without a student.
-    KnowledgeTransferClassifier : A student trained on labels.
-
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. One record is in one shard and
-    changes one score in each histogram, or one term of each sum. For one added or removed record: as for
-    `SubsampleAggregateClassifier`, with scores instead of votes.
-
-    **Assumes.** The entries of `guarantee_.assumes`.
-
+    **Privacy.** As for `KnowledgeTransferClassifier`, with scores instead of votes: one record changes one
+    score in each histogram, or one term of each sum.
     **Accuracy.** No bound for a general student. The bound on the error of its training scores is that of
     `SoftLabelAggregateClassifier`.
-
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, combined.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from sklearn.datasets import make_classification
     >>> from dplearn import PublicData, SoftLabelTransferClassifier
     >>> X, y = make_classification(3000, random_state=0)

@@ -19,9 +19,6 @@ A task may hold private records, and its result must depend on no other task. Th
   in any batch.
 
 Warnings are suppressed while tasks run.
-
->>> run_tasks(abs, lambda i: -i, 3)
-[0, 1, 2]
 """
 
 import pickle
