@@ -2,22 +2,14 @@
 
 A record is in one cell of a column. A public matrix of integers, the strategy, says how often each sum counts
 the records of each cell; the sums are released with noise. From them follows the best linear unbiased
-estimate of the number of records in each cell, and its covariance, which is public. Means, standard
-deviations, quantiles and shares are functions of these numbers, and so are their intervals.
-
-- Categories: each cell is counted.
-- Quantiles, with Laplace noise: the cells are the leaves of a tree, and every node is counted. The number of
-  records up to a value is then a sum of few nodes.
-- Quantiles, with Gaussian noise: the strategy whose noise in all numbers of records up to a cell, and in the
-  mean, is nearly the least of all. Of 256 cells it has 14 % less noise in quantiles than a tree of four
-  branches with sums of values beside it, and 17 % less in means.
-- Means and standard deviations alone: the values of the cells and their squares are added up.
+estimate of the number of records in each cell, and its covariance, which is public; and from these all
+statistics and their intervals. Categories are counted one by one. For quantiles, with Laplace noise, every
+node of a tree of cells is counted; with Gaussian noise the strategy has nearly the least noise of all (of 256
+cells 14 % less in quantiles than such a tree, and 17 % less in means). For means and standard deviations
+alone, the values of the cells and their squares are added up.
 
 Sources: Li, Miklau, Hay, McGregor and Rastogi (2015) for strategies; Hay, Rastogi, Miklau and Suciu (2010)
 for trees; Yuan, Yang, Zhang and Hao (2016) for least Gaussian noise as a convex problem.
-
->>> tree(4, branching=2).tolist()  # pairs of cells, then cells
-[[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
 """
 
 import math
@@ -63,9 +55,7 @@ def fine(domain: Domain) -> Domain:
 
 
 def cells_of(name: str, domain: Domain, most: int, *, read: Domain) -> TableColumn:
-    """Return the cells, in the domain that is read, of a column: of each value, of equal width, or growing
-    with a wide range.
-    """
+    """Return the cells of a column, in the domain that is read: of each value, of equal width, or growing."""
     column, gap = table_column(name, domain, most), int(domain.accepts_missing)
     if not isinstance(domain, NumberDomain) or isinstance(domain, Floats) or read.size - gap <= most:
         return column
@@ -93,10 +83,9 @@ def check_squares(name: str, low: float, high: float) -> None:
 def least_noise(values: tuple[float, ...], steps: int) -> NDArray[np.int64]:
     """Return a strategy with little Gaussian noise in ranks, and in the sum of the values, in steps.
 
-    Wanted are the numbers of records up to each cell, less its share of the cells of all records; these; and
-    the sum of the values. With G = A'A for a strategy A and W for what is wanted, the sum of the variances is
-    tr(W'W G^-1), and the norm of a record's numbers is at most 1 if the diagonal of G is. The best G is
-    D^-1/2 (D^1/2 W'W D^1/2)^1/2 D^-1/2 for the D > 0 with which its diagonal is 1: D is found by iteration.
+    With G = A'A for a strategy A and W for what is wanted, the sum of the variances is tr(W'W G^-1), and the
+    norm of a record's numbers is at most 1 if the diagonal of G is. The best G is D^-1/2 (D^1/2 W'W
+    D^1/2)^1/2 D^-1/2 for the D > 0 with which its diagonal is 1: D is found by iteration.
     """
     cells = len(values)
     ranks = np.tril(np.ones((cells, cells))) - np.arange(1, cells + 1)[:, None] / cells
@@ -125,8 +114,7 @@ def tree(cells: int, *, branching: int = _BRANCHING) -> NDArray[np.int64]:
 def moments(values: Vector, steps: int, *, gaussian: bool) -> NDArray[np.int64]:
     """Return the strategy that adds up values x from the middle, in [-1, 1], and 1 - x^2, in steps.
 
-    The second numbers cost nothing: x^2 + (1 - x^2)^2 <= 1, and |x| + (1 - x^2) / 2 <= 1, which is why they
-    have half of their weight for Laplace noise.
+    The second cost nothing: x^2 + (1 - x^2)^2 <= 1, and, with half of their weight, |x| + (1 - x^2) / 2 <= 1.
     """
     places = np.rint(values / max(float(np.abs(values).max()), 1e-300) * steps).astype(np.int64)
     return np.stack([places, (steps**2 - places**2) // (steps if gaussian else 2 * steps)])
@@ -174,8 +162,8 @@ class CellNoise:
         return np.asarray(np.sqrt(variances.clip(0)))
 
     def of_even(self) -> tuple[float, float]:
-        """Return the noise in the mean of evenly distributed numbers, times their number and in widths of the
-        range, and the greatest in the number of records up to a quantile; NaN where there is no range.
+        """Return the noise in m times the mean of m even numbers, in widths, and the greatest in ranks, or
+        NaN.
         """
         near = (self.column.marks[self.known] & FAR) == 0
         size = int(near.sum())
@@ -186,9 +174,7 @@ class CellNoise:
         return self.of(places), float(self.of_rank(shares)[near].max())
 
     def settled(self, cells: Vector, *, gaussian: bool) -> "tuple[CellNoise, Vector]":
-        """Return the noise and the numbers of cells without far ones whose records may be noise; no kept cell
-        has records of others, which means are said to be without.
-        """
+        """Return the noise and the numbers of cells without far ones whose records may be noise."""
         deviation = math.sqrt(len(cells) * float(np.diag(self.covariance).mean()))
         column, places = merged(self.column, cells.sum(axis=0), deviation, gaussian=gaussian, tails=False)
         joined = np.zeros((column.size, len(places)))
@@ -207,9 +193,8 @@ class ColumnSums:
     def of(
         cls, column: TableColumn, steps: int, *, quantiles: bool, means: bool, gaussian: bool
     ) -> "ColumnSums":
-        """Return the sums from which quantiles and means are estimated, or the number of gaps.
-
-        `steps` are those of a number of a record, and of values from the middle of a range to an end.
+        """Return the sums for quantiles and means; `steps` are those of a number, and of the middle to an
+        end.
         """
         if not isinstance(column.domain, NumberDomain):
             return cls(column, np.eye(column.size, dtype=np.int64))
@@ -319,7 +304,6 @@ class CellCounts:
 
     @property
     def column(self) -> TableColumn:
-        """The column."""
         return self.noise.column
 
     @cached_property
@@ -352,7 +336,6 @@ class CellCounts:
         return _around(share, self.noise.of((own - share) / self.n) ** 2 + sampling, z, 0.0, 1.0)
 
     def cell_count(self, cell: int, z: float) -> Line:
-        """Return the number of records in a cell."""
         return whole_number(self.cells[cell], z * math.sqrt(max(self.noise.covariance[cell, cell], 0.0)))
 
     @cached_property
@@ -377,7 +360,6 @@ class CellCounts:
         return mean, variance, self.noise.of((squares - variance) / self.n) + squared
 
     def mean(self, z: float, *, population: bool) -> Line:
-        """Return the mean of the numbers."""
         x, (lows, highs) = self._values, self._ends
         low, high = float(lows.min()), float(highs.max())
         if self.few:
@@ -391,7 +373,6 @@ class CellCounts:
         return _around(mean, noise + sampling, z, low, high, within)
 
     def std(self, z: float, *, population: bool) -> Line:
-        """Return the standard deviation of the numbers."""
         x = self._values
         most = float(self._ends[1].max() - self._ends[0].min()) / 2
         if self.few:
@@ -409,11 +390,8 @@ class CellCounts:
         return found._replace(estimate=math.nan) if unclear else found  # 0 would be said of noise
 
     def quantile(self, q: float, z: float, *, population: bool) -> Line:
-        """Return a quantile of the numbers.
-
-        Its interval holds each cell whose number of records up to it, and up to the cell before, as they
-        were estimated, are consistent with the quantile: so it has the probability of two normal tails. It is
-        of all records, also of those in cells that are left out.
+        """Return a quantile of the numbers, with each cell whose ranks are consistent with it: two normal
+        tails. It is of all records, also of those in cells that are left out.
         """
         low, high = self._ends
         if self.few:
@@ -457,8 +435,8 @@ def _around(value: float, variance: float, z: float, low: float, high: float, mo
 
 @dataclass(frozen=True)
 class CellSums:
-    """What is released: the sizes of groups, where they are private, and the sums of each column; all with
-    equal parts of a budget.
+    """What is released: the sizes of groups, where private, and the sums of columns, in equal parts of a
+    budget.
     """
 
     noise: CentralNoise
@@ -483,7 +461,6 @@ class CellSums:
         return Fraction(1, len(self.queries))
 
     def check(self) -> None:
-        """Refuse noise that cannot be drawn."""
         try:
             self.noise.check(self.queries, self._share, 0)
         except ValueError:
@@ -602,8 +579,8 @@ def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> 
 
 
 def totals_of(sums: CellSums, places: list[int], rows: Columns) -> list[NDArray[np.int64]]:
-    """Return the number of records of each group of a part, and the sums of each column that is described;
-    those at `places` form groups.
+    """Return the sizes of groups, formed by those at `places`, of a part, and the sums of each described
+    column.
     """
     groups, cells = rows.columns
     found = [np.bincount(groups, minlength=sums.n_groups).astype(np.int64)]

@@ -1,8 +1,7 @@
 """Release the statistics of a table's columns, of all records or by group: counts, means, quantiles, shares.
 
-All columns have equal parts of one budget, and the sizes of the groups one more. Each part buys noisy sums
-over the cells of a column, from which all of its statistics and their intervals are estimated: see
-`dplearn.releases.cell_statistics`.
+All columns have equal parts of one budget, and the sizes of the groups one more; each part buys noisy sums
+over the cells of a column: see `dplearn.releases.cell_statistics`.
 """
 
 import math
@@ -96,9 +95,8 @@ def describe(
     statistics : sequence of str, default=("count", "mean", "std", "25%", "50%", "75%")
         Public. "count", "mean", "std", or quantiles such as "90%". The least and the greatest value cannot
         be released. Of categories counts and shares are released, whatever is given.
-    epsilon : float, default=1.0
-        Privacy budget of all statistics together; at least 1e-9. A float stands for its shortest decimal: 0.1
-        is 1/10.
+    epsilon
+        ... All statistics together share it.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
         Laplace noise, and categories are not learned. With a declared domain it is not spent where Laplace
@@ -111,11 +109,6 @@ def describe(
         Public. With groups: the most rows of a group that take part, at most 1000; of a group with more, so
         many are chosen by public chance. The noise is proportional to it. Statistics are of the rows that
         take part. None: 10, or 1 with a learned domain, which admits no other number.
-
-    Returns
-    -------
-    Described
-        The statistics, their intervals, the plan and the guarantee.
 
     Raises
     ------
@@ -138,18 +131,12 @@ def describe(
     part of the budget, and the noise that it buys (`CentralNoise`). One added record moves them by
     `added_squared_l2`, `added_l1` and 1. One group of at most m rows moves the distances by m times as much.
     With a learned domain: `LearnedRelease`. All else is made of the noisy sums.
-
-    **Assumes.** The entries of `guarantee.assumes`.
-
-    **Accuracy.** The intervals of `Described.statistics`, and `describe_plan`.
-
-    **Source.** Li, Miklau, Hay, McGregor and Rastogi (2015) for sums from which all else is estimated; Hay,
-    Rastogi, Miklau and Suciu (2010) for trees.
+    **Accuracy.** The intervals of `Described.statistics`, and `describe_plan`. **Source.** Li, Miklau, Hay,
+    McGregor and Rastogi (2015) for sums from which all else is estimated; Hay, Rastogi, Miklau and Suciu
+    (2010) for trees.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> import pandas as pd
     >>> from dplearn.domains import Categories, IntegerRange, Schema
     >>> from dplearn.releases import describe
@@ -202,12 +189,9 @@ def describe_plan(
         without delta), by, statistics and
 
         `count_error`: with probability 1 - beta the noise in the size of a group is at most this; 0 if the
-        size is public.
-
-        `mean_error`: for each column of numbers, the same of the noise in the mean of a group of m evenly
-        distributed numbers, times m, in widths of the column's range.
-
-        `rank_error`: the same of the noise in the number of records up to a quantile.
+        size is public. `mean_error`: for each column of numbers, the same of the noise in the mean of a group
+        of m evenly distributed numbers, times m, in widths of the column's range. `rank_error`: the same of
+        the noise in the number of records up to a quantile.
 
         `n_needed`: the number of records in a group from which on each of these, and the error of each
         category's number, is at most a twentieth of the records or of the width.

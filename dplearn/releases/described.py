@@ -1,6 +1,5 @@
-"""What `describe` returns: the statistics of columns, with their intervals, as tables.
-
-All is made of the noisy numbers of records in cells; it costs no privacy.
+"""What `describe` returns: the statistics of columns with intervals, made of noisy numbers of records in
+cells.
 """
 
 import json
@@ -86,9 +85,9 @@ class Described(Released, ResultTable):
         list of Statistic
             Named tuples (group, column, value, statistic, estimate, low, high, note). The estimate is NaN,
             and the note "too noisy", where the interval is all that is possible, or "at most" a number, where
-            a deviation may be 0. Missing and unlisted
-            categories are left out where their number may be 0. With `by` and "count", the first are "n",
-            the number of records of each group, with an empty column.
+            a deviation may be 0. Missing and unlisted categories are left out where their number may be 0.
+            With `by` and "count", the first are "n", the number of records of each group, with an empty
+            column.
         """
         population, z = covers_sampling(of), normal_tail(beta, laplace=self.plan.noise == "laplace")
         sizes = self.sizes if "count" in self.plan.statistics else ()
@@ -231,8 +230,8 @@ class Described(Released, ResultTable):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Released. Warnings about columns of which nothing or one value was learned, and about statistics
-        whose interval is all that is possible.
+        """Released. Warnings of columns of which no or one value was learned, and of intervals of all that is
+        possible.
         """
         found = without_values(self.schema, self.unlearned)
         if one := columns_of_one_value(self._ranged, [~each.unused for each in self._ranged]):

@@ -169,9 +169,8 @@ def _scaled_intervals(
     plan: ReleasePlan,
     failure: Fraction,
 ) -> dict[Hashable, tuple[float, float, int]]:
-    """Return where each category's mean is from 0 to 1, and the least number of its records.
-
-    Each of both fails with probability at most `failure`.
+    """Return where each category's mean is from 0 to 1, and its least count; each fails with at most
+    `failure`.
     """
     low, high = bounds
     middle, half = low / 2 + high / 2, high / 2 - low / 2
@@ -246,14 +245,7 @@ def grouped(
     delta : float, default=0.0
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent on
         learned categories only, which need it.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
-        records is private, and all noise is half as wide.
-
-    Returns
-    -------
-    Grouped
-        Counts, sums and means, the plan and the guarantee.
+    neighbors
 
     Raises
     ------
@@ -279,7 +271,6 @@ def grouped(
     times as wide costs e for all of them. Given the released categories, a record of another category counts
     as one with the value 0. For one added or removed record: it moves one count by 1 and one sum of each
     column by at most S, and nothing else depends on the number of records.
-
     For one replaced group, let m be `max_rows_per_group`: at most m of its records leave and at most m enter,
     which moves the counts by at most 2 m in the L1 norm, and the sums by at most 2 m S. So noise that is m
     times as wide costs e each. Nothing else depends on the number of its records. Learned categories are
@@ -288,17 +279,11 @@ def grouped(
     is released with probability at most r^(1 - c_1) p + r^(1 - c_2) p + ...; since r^-c / c is convex, that
     is at most p max(m, r^(1 - m)), which is delta / 2. As for `stable_histogram`, the sum of this for either
     table covers them.
-
-    **Assumes.** The entries of `guarantee.assumes`.
-
-    **Accuracy.** `Grouped.count_intervals`, `Grouped.mean_intervals`, and `grouped_plan`.
-
-    **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
+    **Accuracy.** `Grouped.count_intervals`, `Grouped.mean_intervals`, and `grouped_plan`. **Source.** Dwork,
+    McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import grouped
     >>> towns = ["north"] * 4000 + ["south"] * 2000 + ["east"]
     >>> wages = [1500] * 4000 + [2500] * 2000 + [9000]
@@ -346,7 +331,6 @@ def grouped_plan(
         With the guarantee, n_samples (of records, or of groups; None if it is private), beta, n_keys and
 
         `threshold`: the least noisy count of a learned category that is released; None for declared ones.
-
         `count_error`: with probability at least 1 - beta / 2, the noise of the counts of n_keys categories is
         at most this.
 

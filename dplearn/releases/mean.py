@@ -176,10 +176,6 @@ def mean(
         Public. With groups: the number of values of a group that take part, at most 1000; of a group with
         fewer, each is repeated. None: 10.
 
-    Returns
-    -------
-    Mean
-
     Raises
     ------
     DomainError
@@ -187,25 +183,20 @@ def mean(
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) for one replaced record, or group. Let x be a number in [-1, 1], the bounds.
-    The sums of (x + 1) / 2 and of w (1 - x^2) / 2, in whole steps, have discrete Laplace noise, scaled to
-    the most by which a record moves both together. Proof: between numbers whose distance is e the first moves
-    by e / 2, and the second by at most w e (2 - e) / 2. Together that is at most 1 for w = 1/2, which a mean
-    has, as much as without squares; and (1 + 2 w)^2 / (8 w) for w = 2, which a standard deviation has, at
-    e = (1 + 2 w) / (2 w). The second is rounded down, which adds less than a step, to a whole number below
-    the next. A replaced group moves the sums by as many times that as rows of it take part; so many times as
-    many are added up.
-
-    **Assumes.** The number of records, or of groups, is public.
-
-    **Accuracy.** `Mean.interval`, the `error` of `mean_plan`, and a millionth of the distance by rounding.
-
-    **Source.** Dwork, McSherry, Nissim and Smith (2006).
+    **Privacy.** (epsilon, 0) for one replaced record, or group. Let x be a number in [-1, 1], the bounds. The
+    sums of (x + 1) / 2 and of w (1 - x^2) / 2, in whole steps, have discrete Laplace noise, scaled to the
+    most by which a record moves both together. Proof: between numbers whose distance is e the first moves by
+    e / 2, and the second by at most w e (2 - e) / 2. Together that is at most 1 for w = 1/2, which a mean
+    has, as much as without squares; and (1 + 2 w)^2 / (8 w) for w = 2, which a standard deviation has, at e =
+    (1 + 2 w) / (2 w). The second is rounded down, which adds less than a step, to a whole number below the
+    next. A replaced group moves the sums by as many times that as rows of it take part; so many times as many
+    are added up.
+    **Assumes.** The number of records, or of groups, is public. **Accuracy.** `Mean.interval`, the `error` of
+    `mean_plan`, and a millionth of the distance by rounding. **Source.** Dwork, McSherry, Nissim and Smith
+    (2006).
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import mean
     >>> ages = [20 + i % 60 for i in range(6000)]
     >>> round(mean(ages, (0, 120), epsilon=1, random_state=0).value, 1)
@@ -257,8 +248,6 @@ def proportion(
     ----------
     values : array-like of shape (n,), or parts of it
         Private. True or 1, and False or 0. Parts as for `mean`.
-    epsilon : float, default=1.0
-        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
 
     Returns
     -------
@@ -271,8 +260,6 @@ def proportion(
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import proportion
     >>> found = proportion([True] * 300 + [False] * 700, epsilon=1, random_state=0)
     >>> round(found.value, 2), tuple(round(end, 2) for end in found.interval())
@@ -287,11 +274,6 @@ def proportion_plan(
     n_samples: int, *, epsilon: Any = 1.0, max_rows_per_group: int | None = None, beta: Any = 0.05
 ) -> ReleasePlan:
     """Return the plan of `proportion`, with a bound on the noise, without data.
-
-    Returns
-    -------
-    ReleasePlan
-        As that of `mean_plan`.
 
     Examples
     --------
@@ -315,20 +297,13 @@ def std(
 ) -> Std:
     """Release the standard deviation of private numbers, and their mean.
 
-    Returns
-    -------
-    Std
-
     Notes
     -----
-    **Privacy.** As for `mean`, whose recipe it is.
-
-    **Accuracy.** `Std.interval`, and the `error` of `std_plan`.
+    **Privacy.** As for `mean`, whose recipe it is. **Accuracy.** `Std.interval`, and the `error` of
+    `std_plan`.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import std
     >>> ages = [20 + i % 60 for i in range(6000)]
     >>> round(std(ages, (0, 120), epsilon=1, random_state=0).value, 1)

@@ -3,13 +3,6 @@
 There are two methods: halving, and windows for many quantiles that are far apart. `windows_for` chooses, by
 public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, for any terms of windows, in
 `dplearn.mechanisms.quantile_windows`. Floats decide which terms are better, and never what they cost.
-
->>> twentieths = tuple(Fraction(i, 20) for i in range(1, 20))
->>> quantile_errors(twentieths, 2**64, 200_000, epsilon=1).max().item()  # in windows
-499
->>> terms = window_terms(QuantileSearch(twentieths, 2**32, 200_000, Fraction(1)))
->>> terms.epsilon <= 1, min(terms.gaps) >= terms.least + terms.ramp
-(True, True)
 """
 
 from collections.abc import Callable, Sequence
@@ -160,17 +153,15 @@ class Quantiles(Released, ResultTable):
         Notes
         -----
         **Accuracy.** With `intervals` as for `describe`, by the normal approximation, and with the released
-        value inside. Without, it holds for all data, with ties and gaps: errors of the released quantiles are
-        those of `dplearn.theory.quantile_errors`, with half of beta, or with all of it for of="table". Let at
-        most m records be less than the released quantile of p, m = p n + error. It is the lower end for
-        quantile q if m < q n, and for the population if a binomial number with n draws and probability q is
-        at most m with probability at most beta / 4: at least so many records are at most the population's
-        quantile. The upper end is the mirror image.
+        value inside. Without, it holds for all data: errors of the released quantiles are those of
+        `dplearn.theory.quantile_errors`, with half of beta, or with all of it for of="table". Let at most m
+        records be less than the released quantile of p, m = p n + error. It is the lower end for quantile q
+        if m < q n, and for the population if a binomial number with n draws and probability q is at most m
+        with probability at most beta / 4: at least so many records are at most the population's quantile. The
+        upper end is the mirror image.
 
         Examples
         --------
-        `random_state` makes this example repeatable; leave it out on private data.
-
         >>> from dplearn.domains import IntegerRange
         >>> from dplearn.releases import quantiles
         >>> wages, domain = range(1200, 6200), IntegerRange(0, 10_000)
@@ -242,9 +233,8 @@ def quantiles(
         Public. The categories, known without looking at the data; quantiles of all of them are released, and
         records of no category are left out. Of a category without records, a value may be any value of the
         domain.
-    epsilon : float, default=1.0
-        Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
-        is 1/10.
+    epsilon
+        ... All quantiles together share it.
     groups : array-like of shape (n,), or parts like those of the column, optional
         Private. The group of each value, such as the person that it belongs to: texts or integers. The
         guarantee then protects all values of a group together, and the set of groups is public.
@@ -252,16 +242,11 @@ def quantiles(
         Public. With groups: the most values of a group that take part, at most 1000; of a group with more,
         so many are chosen by public chance. Rank errors are proportional to it. None: 1.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number
-        of records is private.
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private.
     intervals : bool, default=False
         Public. Whether each quantile has an interval. Half of epsilon is then spent on noisy numbers of
         records in cells of values, as `describe` counts them, and the domain must have bounds.
-
-    Returns
-    -------
-    Quantiles
-        The values, the plan and the guarantee.
 
     Warns
     -----
@@ -272,26 +257,20 @@ def quantiles(
     Notes
     -----
     **Privacy.** (epsilon, 0) for one replaced record; the proofs are in `codes_at_fractions` and, for many
-    quantiles that are far apart, `codes_in_windows`. With categories, for added or removed records, or with
-    m > 1 for m = `max_rows_per_group`, numbers of records are private, and one record added to a category or
+    quantiles that are far apart, `codes_in_windows`. With categories, for added or removed records, or with m
+    > 1 for m = `max_rows_per_group`, numbers of records are private, and one record added to a category or
     removed costs half of the epsilon e of `codes_at_fractions`: all categories together cost e for one
     replaced record, e / 2 for one added or removed, and m e for a replaced group, of which at most m records
     leave and at most m enter. So e is epsilon, 2 epsilon, or epsilon / m. With `intervals` half of epsilon
     takes its place; the other half is for numbers of records in cells, as in the proof of `describe`.
-
-    **Assumes.** The entries of `guarantee.assumes`: the number of records is public, and all values lie in
-    the domain.
-
+    **Assumes.** All values lie in the domain, and the entries of `guarantee.assumes`.
     **Accuracy.** `quantiles_plan` returns bounds on the rank errors, without data.
-
     **Source.** Smith (2011) for one quantile, by permute-and-flip (McKenna and Sheldon, 2020) of at most
     4,096 values; Kaplan, Schnapp and Stemmer (2022) for several, corrected for ties and for replaced
     records; for many that are far apart after Imola and others (2025), with a proof of our own.
 
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import quantiles
     >>> wages = [1200.0 + i for i in range(5000)]
     >>> found = quantiles(wages, [0.25, 0.5, 0.75], epsilon=1, random_state=0)
@@ -330,27 +309,22 @@ def quantiles_plan(
         With the guarantee, n_samples, q, domain, alpha and beta, and these numbers:
 
         `errors`: with probability at least 1 - beta, for all quantiles together, at most q n + error of the
-        data are less than the released value, and at least q n - error are at most the released value.
-        `error`: the greatest of these.
+        data are less than the released value, and at least q n - error are at most the released value (see
+        `dplearn.theory.quantile_errors`). `error`: the greatest.
 
         `n_inside`: the number of records from which on all values lie between the least and the greatest of
-        the data with probability at least 1 - beta. With fewer records a released value may be any value of
-        the domain, and so very large: half of all floats exceed 1 in magnitude, up to 1.8e308. None if 0 or 1
-        is among q: then no number of records is enough. `inside`: whether n_samples is.
+        the data with probability at least 1 - beta; None if 0 or 1 is among q: then no number is enough. With
+        fewer records a released value may be any value of the domain: half of all floats exceed 1 in
+        magnitude, up to 1.8e308. `inside`: whether n_samples is.
 
-        `n_needed`: the number of records from which on no error exceeds alpha n.
+        `n_needed`: the number of records from which on no error exceeds alpha n. `method`: "windows" for many
+        quantiles that are far apart, else "halving".
 
         `rank_error`: with intervals, how many ranks these allow on each side for noise, which exceeds it with
         probability beta. Sampling, whose standard deviation is sqrt(q (1 - q) n), is independent of it.
 
-        `method`: "windows" for many quantiles that are far apart, else "halving".
-
         With categories, errors and numbers of records are those of each category by itself, whatever its
         private number of records. Where the number is private, it cannot be compared with `n_inside`.
-
-    See Also
-    --------
-    dplearn.theory.quantile_errors : The bound and its proof.
 
     Examples
     --------
@@ -380,15 +354,8 @@ def median(
 ) -> Quantiles:
     """Release the median of private numbers; `median(...).value` is the number.
 
-    Returns
-    -------
-    Quantiles
-        The result for the single quantile 0.5.
-
     Examples
     --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
     >>> from dplearn.releases import median
     >>> wages = [1200.0 + i for i in range(5000)]
     >>> round(median(wages, epsilon=1, random_state=0).value, -2)
@@ -757,23 +724,16 @@ def quantile_errors(
     Notes
     -----
     The method is `codes_in_windows` where `windows_for` says so, by public numbers, and halving elsewhere.
-
     **QuantileSearch.** Some code of a cell has selection cost 0, so a code of cost k or more is chosen with
     probability at most size * ratio**k, which must be at most beta over the number of quantiles. The map that
     makes n equal values distinct multiplies the number of codes by less than 2 n. A released code may be a
     datum: it splits its cell within one rank of its position. The next target lies in a cell between two
     released codes: its inherited error is the mean of their errors, weighted by the position of the target
     between them.
-
     **Windows.** The error is the noise in the rank, plus the reach of a window, plus 1 for a rounded target.
     Let N(j, x) be the probability that j independent moves have the sum x. The noise of rank i is x with
     probability N(i, x) N(k + 1 - i, -x) / N(k + 1, 0), and by Chernoff's bound N(j, x) <= exp(j L(a) - a x)
     for any a > 0, where L is the logarithm of the moment-generating function of one move.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
 
     Examples
     --------
@@ -821,9 +781,8 @@ def _halving_errors(of: QuantileSearch, beta: Fraction) -> list[int]:
 @lru_cache(maxsize=1024)
 def windows_for(search: QuantileSearch) -> WindowTerms | None:
     """Return the terms of `codes_in_windows` if these bound the greatest error by at most half of halving's.
-    On columns without ties both methods have about equal errors for up to 31 quantiles
-    (`benchmarks/bench_many_quantiles.py`). Halving is bounded for a power of two of at most n records, so
-    that the choice does not change to and fro.
+
+    Halving is bounded for a power of two of at most n records, so that the choice does not change to and fro.
     """
     terms = window_terms(search) if len(search.fractions) >= _FEWEST else None
     if terms is None:
@@ -858,11 +817,6 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
         A number n for which every `quantile_errors` is at most alpha n, while n - 1 is not enough. Greater
         numbers are enough too, up to one rank where a fraction is rounded.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
-
     Examples
     --------
     >>> from dplearn.theory import quantile_sample_size
@@ -883,11 +837,6 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
         A number n for which, by `quantile_errors`, all quantiles lie between the least and the greatest of
         the data with probability at least 1 - beta, while n - 1 is not enough. None if 0 or 1 is among q:
         every value of the domain at or below the data is an exact quantile 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
 
     Notes
     -----
@@ -920,10 +869,7 @@ def _from(suffices: Callable[[int], bool]) -> int:
 
 
 def window_terms(search: QuantileSearch) -> WindowTerms | None:
-    """Return the terms of least predicted error with a given privacy cost, or None if gaps are too small. It
-    is the root mean square for records equally far apart, and falls with their number. Windows then have full
-    strength with high probability.
-    """
+    """Return the terms of least predicted error, its root mean square, with a given privacy cost, or None."""
     fractions, size, n, epsilon = search.fractions, search.size, search.n, search.epsilon
     k, targets = len(fractions), tuple(int(fraction * n) for fraction in fractions)
     # Gaps between targets are at least this, which never falls when n grows.
@@ -966,9 +912,8 @@ def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Any]]:
 
 
 def _least_gaps(k: int, merging: Fraction, decay: Fraction, zone: int) -> tuple[int, int]:
-    """Return the gaps from which on (k + 1) q(1) <= merging / 10 and q(zone) <= merging / 5.
-
-    Then F <= 1 + merging (1/2 + 1/10 + 1/5 + 1/5) <= exp(merging).
+    """Return the gaps from which on (k + 1) q(1) <= merging / 10 and q(zone) <= merging / 5: then F <=
+    exp(merging).
     """
     each = 1 / (1 + decay)
     return 1 + power_at_most(each, merging / (10 * (k + 1))), zone + power_at_most(each, merging / 5)
@@ -999,9 +944,7 @@ def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
 def quantile_warnings(
     n_samples: Any, found: QuantileSearch, *, epsilon: Fraction | None = None, columns: int = 1
 ) -> tuple[str, ...]:
-    """Return warnings for quantiles that may lie outside the data, anywhere in the domain; epsilon, if it is
-    not that of the halving, is that of the release.
-    """
+    """Return warnings for quantiles that may lie anywhere in the domain; epsilon is that of the release."""
     inner, told = tuple(each for each in found.fractions if 0 < each < 1), float(epsilon or found.epsilon)
     ends: tuple[str, ...] = ()
     if len(inner) < len(found.fractions):
