@@ -1,6 +1,4 @@
-"""Audit cases: a computation, a small universe of records, its claimed guarantee and required evidence. A
-`Mutant` is a planted mistake that a case must detect; `FaultyDice` raise an error at a chosen draw.
-"""
+"""Audit cases: a computation, a universe of records, its claim and evidence; planted mistakes, too."""
 
 import hashlib
 import json

@@ -1,8 +1,7 @@
-"""Fits and releases as computations for audits: all of it on each path, or only what makes draws.
+"""Fits and releases as computations for audits: all of it on each path (`WholeFit`), or only what makes
+draws.
 
-A `StagedFit` or a `ReleaseFit` reads, plans and summarises, which makes no draw, once a table, and does the
-rest once a path. A `WholeFit` runs all of it on each path; one such case a class verifies that both are the
-fit.
+A `StagedFit` or a `ReleaseFit` reads, plans and summarises once a table, and does the rest once a path.
 """
 
 import warnings

@@ -1,6 +1,4 @@
-"""A lower bound on epsilon from one fit to several labels of a record: tracing as an audit. For each record a
-secret coin chooses between two candidate labels; tracing guesses coins from the predicted labels.
-"""
+"""A lower bound on epsilon from one fit to several labels of a record: tracing guesses secret coins."""
 
 import math
 from collections.abc import Callable

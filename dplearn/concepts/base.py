@@ -304,9 +304,7 @@ class CountedClass(ConceptClass):
 
 
 class ListedMembers(CountedClass):
-    """Some members of a class that counts the errors of each. `positions` (size,): the positions of the
-    members in the order of the class, increasing.
-    """
+    """Some members of a class, at increasing `positions` of its order, that counts the errors of each."""
 
     def __init__(self, concepts: CountedClass, positions: NDArray[np.intp]):
         self.domain, self.n_labels = concepts.domain, concepts.n_labels

@@ -197,9 +197,7 @@ def conjunction_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k:
 
 
 def conjunction_at(position: int, d: int, k: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the positive and the negative variables of the conjunction at a position of the order, from 0,
-    over d variables with at most k literals.
-    """
+    """Return the positive and the negative variables of the conjunction at a position of the order."""
     if position >= 0 and k >= d and position < 3**d:
         digits = [position // 3**i % 3 for i in range(d)]
         return _named(1, digits, range(d)), _named(0, digits, range(d))
@@ -234,9 +232,7 @@ def _set_at(rank: int, d: int, j: int) -> list[int]:
 
 
 def cube_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any]) -> NDArray[Any]:
-    """Return the errors of all 3**d conjunctions; see `conjunction_errors`. The algorithm needs 3**d - 2**d
-    additions, with results written in place.
-    """
+    """Return the errors of all 3**d conjunctions, by 3**d - 2**d additions in place."""
     d = len(columns)
     errors = np.empty((3,) * d, dtype=_dtype(len(y)))
     _fill_cube(errors, _signed_histogram(columns, y))
@@ -245,8 +241,8 @@ def cube_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any]) -> NDArra
 
 
 def _signed_histogram(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any]) -> NDArray[Any]:
-    """Return, for each pattern of bits, the number of its records with label 0 minus those with label 1. The
-    result has shape (2,) * d; its first axis is the last variable.
+    """Return the net labels 0 of each pattern of bits, of shape (2,) * d; the first axis is the last
+    variable.
     """
     codes = y.astype(np.intp)
     for start in range(0, len(columns), 7):
@@ -281,9 +277,7 @@ def _fill_cube(cube: NDArray[Any], patterns: NDArray[Any]) -> None:
 
 
 def subset_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int) -> NDArray[Any]:
-    """Return the errors of all conjunctions of at most `k` < d literals; see `conjunction_errors`. It needs
-    the sum over j <= k of comb(d, j) * n / 64 bitwise operations, and a subtraction per conjunction.
-    """
+    """Return the errors of all conjunctions of at most `k` < d literals, by bitwise operations on words."""
     d = len(columns)
     ends = [0, *accumulate(comb(d, j) << j for j in range(k + 1))]
     errors = np.empty(ends[-1], dtype=_dtype(len(y)))
@@ -310,9 +304,7 @@ def _words(columns: Sequence[NDArray[np.uint8]], records: NDArray[np.intp]) -> N
 
 
 def _tally(positive: Sequence[NDArray[Any]], words: NDArray[np.uint64], tally: np.ufunc) -> None:
-    """Add to (or subtract from) positive[j], for each set of j variables, the records in which all are 1.
-    Sets are processed by size, in blocks of words: each is a smaller set and a higher variable.
-    """
+    """Add to (or subtract from) positive[j], for each set of j variables, the records in which all are 1."""
     d, k = words.shape[1], len(positive) - 1
     most = max(comb(d, j) for j in range(k))
     step = min(max(_HELD // most, _STEP[0]), _STEP[1])
@@ -352,9 +344,7 @@ def _fill_negative(levels: Sequence[NDArray[Any]], d: int) -> None:
 
 
 def _negate(block: NDArray[Any], shorter: NDArray[Any], ranks: NDArray[np.intp]) -> None:
-    """Fill the rows of `block`: the number with a variable negative is that without it minus that with it.
-    This is done for each variable p in increasing order, in the rows with all later variables positive.
-    """
+    """Fill the rows of `block`: the number with a variable negative is that without it minus that with it."""
     for p, absent in enumerate(ranks):
         rows = 1 << p
         np.subtract(shorter[-rows:].take(absent, axis=1), block[-rows:], out=block[-2 * rows : -rows])

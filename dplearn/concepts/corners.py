@@ -291,9 +291,7 @@ class Corners(ConceptClass):
 
 
 class ListedCorners(Corners):
-    """The corners of a class, in its order, that differ on public records, `columns` (n,) as `domain.encode`
-    returns.
-    """
+    """The corners of a class, in its order, that differ on public records, in encoded `columns`."""
 
     def __init__(self, corners: Corners, columns: Sequence[NDArray[Any]]):
         vars(self).update(vars(corners))
@@ -433,9 +431,7 @@ def _cuts_between(values: NDArray[Any], size: int) -> _Intervals:
 
 
 def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.bool_]:
-    """Return the cells of the corners that records bound on each side, as one of them has the last value of
-    each column, and of one empty corner.
-    """
+    """Return the cells of the corners that records bound on each side, and of one empty corner."""
     turned = tuple(axis for axis, side in enumerate(above) if side)
     from_corner = np.flip(occupied, turned)
     bounded = np.ones_like(occupied)
@@ -494,9 +490,8 @@ _HALF = np.uint64(32)
 
 
 def prefix_nets(nets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the net labels of the records whose value in each column is among the first ones. `nets`: for
-    each combination of values, the number of records with label 1 minus that with label 0. The result has a
-    place more in each column, where index i counts the records with the first i values.
+    """Return the net labels of records with the first i values of each column, from those of combinations,
+    `nets`.
     """
     prefix = np.zeros([size + 1 for size in nets.shape], dtype=np.int64)
     prefix[(slice(1, None),) * nets.ndim] = nets
@@ -506,8 +501,8 @@ def prefix_nets(nets: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def nets_inside(prefix: NDArray[np.int64], above: Sequence[bool]) -> NDArray[np.int64]:
-    """Return the net labels inside the corners of each cell, from the sums of `prefix_nets`. `above`: for
-    each axis whether a corner has the values above its cut, rather than up to it.
+    """Return the net labels inside the corners of each cell; `above`: whether they have the values above a
+    cut.
     """
     inside = prefix
     for axis, side in enumerate(above):
@@ -517,9 +512,7 @@ def nets_inside(prefix: NDArray[np.int64], above: Sequence[bool]) -> NDArray[np.
 
 
 def net_counts(inside: NDArray[np.int64], lengths: Sequence[NDArray[np.uint64]]) -> dict[int, int]:
-    """Return the exact number of combinations of cuts for each net of labels that occurs inside. `lengths`:
-    the numbers of cuts along each axis of `inside`.
-    """
+    """Return the exact number of combinations of cuts, by their `lengths`, for each net of labels inside."""
     heights, widths = lengths[0], _products(lengths[1:])
     inside = inside.reshape(len(heights), -1)
     low = int(inside.min())

@@ -227,9 +227,8 @@ class VersionSpaces:
         return (1 << self.size) - 1
 
     def bounds(self, space: int | None = None) -> tuple[int, int]:
-        """Return a lower and an upper bound on the dimension; they are equal unless the memo is full.
-
-        `space`: a nonempty version space; all concepts by default.
+        """Return bounds on the dimension of a nonempty version `space`; they are equal unless the memo is
+        full.
         """
         space = self.all if space is None else space
         least, most = 0, space.bit_count().bit_length() - 1

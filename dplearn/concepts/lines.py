@@ -143,8 +143,8 @@ class Lines(ConceptClass):
 
 
 class _LineErrors:
-    """The errors of all lines. Private. A line's are `n_ones` minus its net count. `nets`: the labels 1 of
-    each point minus its labels 0.
+    """The errors of all lines, private: `n_ones` minus the sum of `nets`, the net labels 1, of a line's
+    points.
     """
 
     def __init__(self, nets: dict[tuple[int, int], int], n_ones: int, p: int):
@@ -185,9 +185,7 @@ class _LineErrors:
         return p * p - len(self._slopes) - (k * p - int(self._n_slopes.sum()))
 
     def member(self, errors: int, index: int) -> Line:
-        """Return the `index`-th line with `errors` errors. The lines through several records come first, then
-        those through one, then those through none.
-        """
+        """Return the `index`-th line with `errors` errors: through several records, then one, then none."""
         net = self._n_ones - errors
         several = np.flatnonzero(self._line_nets == net)
         if index < len(several):
@@ -294,10 +292,7 @@ def residues(values: Any, p: int) -> NDArray[Any]:
 
 
 def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
-    """Return the inverses modulo p of numbers from 1 to p - 1, with one inversion and about three products
-    each: the inverse of a product of two, times one of them, is the inverse of the other, and so on for pairs
-    of pairs.
-    """
+    """Return the inverses modulo p of numbers from 1 to p - 1, with one inversion and products of pairs."""
     if len(values) < 2:
         return residues([pow(value, -1, p) for value in values.tolist()], p)
     half = len(values) // 2
@@ -309,8 +304,8 @@ def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
 
 
 def slopes_from(x: NDArray[Any], y: NDArray[Any], place: int, p: int, start: int = 0) -> "Slopes":
-    """Return the slopes of the lines through one of several distinct points and each of the others. `x`, `y`:
-    as returned by `residues`. Points before the position `start` are left out.
+    """Return the slopes of the lines through one of several distinct points, as residues, and each from
+    `start` on.
     """
     dx, dy = (x[start:] - x[place]) % p, (y[start:] - y[place]) % p
     kept = np.flatnonzero(dx != 0)
@@ -355,9 +350,7 @@ def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
 
 
 def leading_point(points: Points) -> tuple[tuple[int, int] | None, int]:
-    """Return the point that occurs most often, or None if two do, and its distance to instability. The
-    distance is as for `leading_line`; the proof is that of `kernels.points.leading_key`.
-    """
+    """Return the point that occurs most often, or None, and its distance, with the proof of `leading_key`."""
     if not points:
         return None, 0
     (point, most), *others = Counter(points).most_common(2)
@@ -395,9 +388,7 @@ def _best_line(
 def _qualities(
     x: NDArray[Any], y: NDArray[Any], counts: NDArray[np.int64], p: int
 ) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield, for each point, the two best lines through it and later points, with their qualities there: a
-    line is complete at its first point, and only these can be the first and the second of all.
-    """
+    """Yield, for each point, the two best lines through it and later points, with their qualities there."""
     for place in range(len(x) - 1):
         lines = slopes_from(x, y, place, p, start=place + 1)
         if not lines.distinct.size:

@@ -20,9 +20,8 @@ _CONSTANT = -1  # the position of the constant labels among the columns
 
 @dataclass(frozen=True)
 class Stump:
-    """A test of one column, with a label for each result.
-
-    The test is that the column's code is at most `code`, or equal to it if the domain has no order.
+    """A test of one column, that its code is at most `code`, or is it without order, with a label for each
+    result.
     """
 
     feature: int
@@ -277,9 +276,7 @@ class Thresholds(DecisionStumps):
 
 
 class ListedStumps(DecisionStumps):
-    """The stumps of a class with public cuts, `cuts` for each tested column, in its order; constant labels
-    come last.
-    """
+    """The stumps of a class with public `cuts` for each tested column, in its order; constants come last."""
 
     def __init__(self, stumps: DecisionStumps, cuts: Sequence[NDArray[Any]]):
         super().__init__(stumps.domain, stumps.n_labels)

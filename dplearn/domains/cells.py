@@ -114,9 +114,8 @@ def frame_column(X: Any, position: int) -> NDArray[Any]:
 
 
 def read_column(X: Any, position: int) -> Column:
-    """Return one column of a table: an array, `Gapped` numbers, or a `Factor` of cells that repeat.
-
-    Within `columns_read_once` a factor is kept, so that its column is read once.
+    """Return one column of a table: an array, `Gapped` numbers, or, in `columns_read_once`, a `Factor` of its
+    cells.
     """
     kept = _KEPT.get() or _Kept()
     if kept.table is not X:
@@ -272,9 +271,7 @@ def exact_cells(values: Any) -> NDArray[Any]:
 
 
 def cells_of(X: Any, *, dates: bool = False) -> NDArray[Any]:
-    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell. An
-    array of dates, which are refused without `dates`, becomes one of objects.
-    """
+    """Return a table that is no data frame as an array of two dimensions, read cell by cell, perhaps of dates."""
     if _is_listed(X):
         rows = list(X)
         if not rows or not all(map(is_row, rows)):
@@ -305,9 +302,7 @@ def counts_by_key(published: Iterable[tuple[Hashable, int]]) -> dict[Hashable, i
 
 
 def is_row(cell: Any) -> bool:
-    """Return True if a cell is itself a row of cells: a list or similar container, or a one-dimensional
-    array.
-    """
+    """Return True if a cell is itself a row of cells: a list or similar, or a one-dimensional array."""
     return _is_listed(cell) or (isinstance(cell, np.ndarray) and cell.ndim == 1)
 
 

@@ -1,6 +1,4 @@
-"""Exact probabilities, as Fractions, of the discrete distributions that mechanisms draw from. These formulas
-define the primitives of the dice; they are meant for small supports.
-"""
+"""Exact probabilities, as Fractions, of the discrete distributions that mechanisms draw from."""
 
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,8 +1,7 @@
 """Audit cases of all mechanisms and learners on small universes, with frozen exact output distributions.
 
-Each module holds the cases of one family in `CASES`, and fits that are too large to enumerate in `REPLAYS`;
-new modules are found automatically. The frozen distributions ship with the package. `python -m
-dplearn.audit.cases [NAME ...]` writes new ones, and the diff shows the change.
+Each module holds the cases of one family in `CASES`, and fits that are too large to enumerate in `REPLAYS`.
+`python -m dplearn.audit.cases [NAME ...]` writes new distributions, and the diff shows the change.
 """
 
 import importlib

@@ -1,6 +1,4 @@
-"""Freeze what the cases find, and write what they verify: `python -m dplearn.audit.cases [NAME ...]`. With
-`--verified` nothing is enumerated, and only what they verify is written.
-"""
+"""Freeze what the cases find: `python -m dplearn.audit.cases [--verified] [NAME ...]`."""
 
 import json
 import sys

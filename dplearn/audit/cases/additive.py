@@ -1,13 +1,9 @@
 """Audit cases of additive models: a whole fit of one cell, each kind of query, and fits for replay.
 
-With Laplace noise, a whole fit of one column of one cell and one step is enumerated. Each further query is
-enumerated with released values that no fit need produce, since the guarantee assumes nothing of these.
-Numbers of a row are 1, 0 or -1 on the coarsest grid. Gaussian noise has too large a support: the case of
-`central_gaussian` enumerates it, and whole fits are replayed on neighbours.
-
-A whole fit of numbers has 10**5 outcomes for one record. So it runs with the noise of one query at a time and
-far noise, that of given answers, in all others; each keeps the share of its query. Histograms are enumerated
-elsewhere.
+Further queries are enumerated with released values that no fit need produce. Numbers of a row are 1, 0 or -1
+on the coarsest grid. Gaussian noise has too large a support: the case of `central_gaussian` enumerates it,
+and whole fits are replayed. A whole fit of numbers runs with the noise of one query at a time, which keeps
+its share of the budget, and far noise, that of given answers, in all others.
 """
 
 from collections.abc import Callable, Sequence
@@ -331,16 +327,12 @@ def _far_noise(dice: Dice, sigma2: Fraction, size: int | None = None) -> Any:
 
 
 def with_far_noise(fit: Fit) -> Fit:
-    """Return a computation whose answers with Gaussian noise are the same for all records. A replay repeats
-    noise, not answers; but how many numbers a query has depends on earlier answers.
-    """
+    """Return a computation whose answers with Gaussian noise are the same for all records."""
     return with_draws(fit, discrete_gaussian=_far_noise)
 
 
 def _one_noise(first: int, more: int = 0, moved: Sequence[int] | None = None) -> Callable[..., Any]:
-    """Return draws with noise in the one of index `first` and `more` after it, in all places or `moved`. All
-    other answers are at their ends, in turn high and low.
-    """
+    """Return draws with noise from one index on, in all places or `moved`; others are at their ends."""
     indices = count()
 
     def draw(dice: Any, ratio: Fraction, low: Any, high: Any, size: int) -> Any:

@@ -1,6 +1,4 @@
-"""Audit cases of corners: the fit of `ExponentialMechanismClassifier` on two columns of small integers. None
-attains its claim, because of the exponential mechanism's normalisation. "Small" cases run the whole fit.
-"""
+"""Audit cases of corners: the fit of `ExponentialMechanismClassifier` on two columns of small integers."""
 
 from collections.abc import Sequence
 from itertools import product

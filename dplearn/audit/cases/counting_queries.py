@@ -1,6 +1,4 @@
-"""Audit cases of the releases that answer counting queries. No case of a small database attains its claim,
-because of the exponential mechanism's normalisation.
-"""
+"""Audit cases of the releases that answer counting queries; no selection attains its claim."""
 
 from itertools import product
 from typing import Any

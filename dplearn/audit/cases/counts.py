@@ -1,6 +1,4 @@
-"""Audit cases of naive Bayes and conjunctions: their fits in both trust models. Columns have more values than
-bins; the output must not depend on the value within a bin.
-"""
+"""Audit cases of naive Bayes and conjunctions, in both trust models, with more values than bins."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product

@@ -1,6 +1,4 @@
-"""Audit cases of the generic learner: the fit of a classifier on a column of small integers. None attains its
-claim, because of the exponential mechanism's normalisation, and since small universes lack the worst data.
-"""
+"""Audit cases of the generic learner: the fit of a classifier on a column of small integers."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product

@@ -1,6 +1,4 @@
-"""Audit cases of groups of rows: a neighbour has other rows of one group, and perhaps more or fewer of them.
-Records are tuples of rows. In one case the rows of each group lie in two parts of a table.
-"""
+"""Audit cases of groups of rows, as tuples: a neighbour has other rows of one group, or more, or fewer."""
 
 from collections.abc import Callable
 from dataclasses import replace

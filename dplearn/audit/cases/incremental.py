@@ -1,6 +1,4 @@
-"""Audit cases of `partial_fit`: two calls of one record each, whose models are both published. A neighbour
-replaces one record of one call; the exact epsilon is the greater one of both calls, as claimed.
-"""
+"""Audit cases of `partial_fit`: two calls of one record each, whose models are both published."""
 
 from typing import Any
 

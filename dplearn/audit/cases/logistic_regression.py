@@ -1,6 +1,4 @@
-"""Audit cases of logistic regression: a whole fit, and each further query of a fit, on the coarsest grid,
-where rows are 1, 0 or -1 and all paths can be enumerated.
-"""
+"""Audit cases of logistic regression on the coarsest grid: a whole fit, and each further query of a fit."""
 
 from dataclasses import replace
 from fractions import Fraction

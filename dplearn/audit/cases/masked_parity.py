@@ -1,6 +1,4 @@
-"""Audit cases of masked parity: the fit over one bit, in both models and ways of asking; two local rounds.
-Centrally two bits have too many outcomes; the oracle's own cases stand for them.
-"""
+"""Audit cases of masked parity: the fit over one bit, in both models and ways of asking; two local rounds."""
 
 from collections.abc import Sequence
 from fractions import Fraction

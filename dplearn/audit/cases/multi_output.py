@@ -1,6 +1,4 @@
-"""Audit cases of several outputs: fits of two private classifiers to two labels of the same records. Those of
-a minimal learner, randomised response, attain their claims; that of thresholds does not.
-"""
+"""Audit cases of several outputs: fits of two private classifiers to two labels of the same records."""
 
 from itertools import product
 from typing import Any

@@ -1,6 +1,4 @@
-"""Audit cases of the parity learner: its fit on records of one to three bits, with every label. In some, only
-some records vary; the others are consistent equations, so that a vote can be won by a large margin.
-"""
+"""Audit cases of the parity learner: its fit on records of one to three bits, with every label."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction

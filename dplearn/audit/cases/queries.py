@@ -54,9 +54,7 @@ def oracle_case(
     moves: int,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of an oracle that is asked some rounds of queries, and whose totals may move. Of a later
-    round only the first query is asked where the first answer was below 0.
-    """
+    """Return a case of an oracle that is asked rounds of queries; a later one depends on the first answer."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         oracle = factory(np.array(rows), claim, dice)

@@ -1,6 +1,4 @@
-"""Audit cases of the learner from two releases, noisy counts, which attain the sum of both epsilons; both
-releases are published.
-"""
+"""Audit cases of the learner from two releases, noisy counts, which attain the sum of both epsilons."""
 
 from collections.abc import Callable
 from typing import Any

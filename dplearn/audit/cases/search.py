@@ -1,6 +1,4 @@
-"""Audit cases of private search: whole searches over a minimal learner of few draws, and random stopping
-alone.
-"""
+"""Audit cases of private search: whole searches over a minimal learner, and random stopping alone."""
 
 import math
 from collections.abc import Mapping

@@ -1,6 +1,4 @@
-"""Audit cases of stable counts: the whole release, on keys of several types from an undeclared set, one
-missing. With so few records the exact delta is below the claimed one.
-"""
+"""Audit cases of stable counts: the whole release, on keys of several types from an undeclared set."""
 
 from fractions import Fraction
 

@@ -63,8 +63,8 @@ def corner_classifier_case(
     required: Required,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a corner, with errors counted of at most `most` records, which are drawn if
-    there are more; the whole fit runs on each path if the name begins with small.
+    """Return a case of the fit of a corner, with errors counted of at most `most` records; small is the whole
+    fit.
     """
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {

@@ -1,6 +1,4 @@
-"""Audit cases of neighbours of which one has one record more, so that the number of records is private. Sums
-are clipped to those of a few records, so that a noisy sum has few outcomes.
-"""
+"""Audit cases of neighbours of which one has one record more; sums are clipped, so that outcomes are few."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace

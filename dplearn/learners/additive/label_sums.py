@@ -309,7 +309,7 @@ def _masses(cells: NDArray[Any], sizes: Sequence[int]) -> list[Floats64]:
 
 
 def _directions(column: Column, mass: Floats64, most: int) -> Floats64:
-    """Return rows of a column's cells, of mean 0, by the main eigenfunctions of its kernel over the records."""
+    """Return rows of a column's cells, of mean 0, by the main eigenfunctions of its kernel."""
     centre = np.eye(column.size) - mass
     covariance, roots = centre @ kernel(column, _LEVEL) @ centre.T, np.sqrt(mass)
     values, vectors = np.linalg.eigh(roots[:, None] * covariance * roots)

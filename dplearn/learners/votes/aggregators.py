@@ -230,7 +230,7 @@ class ConfidentVotes(Aggregator):
         self.least_lead = max(_gaussian_lead(self.noise_scale, half), self._passing_lead(half))
 
     def _passing_lead(self, ballot: Ballot) -> int:
-        """Return the lead g with (k + (n_labels - 1) g) / n_labels votes for the winner, which pass the test."""
+        """Return the lead g at which a winner, of (k + (n_labels - 1) g) / n_labels votes, passes."""
         short = sqrt(log(ballot.max_queries / BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
         others = ballot.n_labels - 1
         return ceil((ballot.n_labels * (self._majority + short) - ballot.n_teachers) / others)
@@ -270,7 +270,7 @@ def least_decided(n_answers: int, max_abstentions: int | None) -> int:
 
 
 def noisy_gaussian(counts: NDArray[np.int64], rho: Fraction, squared: int, dice: Dice) -> NDArray[np.int64]:
-    """Return counts with Gaussian noise, at cost `rho` per row, whose squared distance is at most `squared`."""
+    """Return counts with Gaussian noise, at cost `rho` per row of squared distance at most `squared`."""
     rows = len(counts)
     noisy: NDArray[np.int64] = gaussian_counts(
         counts.ravel(), privacy=ZeroConcentratedDP(rows * rho), dice=dice, squared_sensitivity=rows * squared
