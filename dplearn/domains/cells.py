@@ -271,7 +271,7 @@ def exact_cells(values: Any) -> NDArray[Any]:
 
 
 def cells_of(X: Any, *, dates: bool = False) -> NDArray[Any]:
-    """Return a table that is no data frame as an array of two dimensions, read cell by cell, perhaps of dates."""
+    """Return a table that is no data frame as a two-dimensional array, read cell by cell."""
     if _is_listed(X):
         rows = list(X)
         if not rows or not all(map(is_row, rows)):

@@ -201,7 +201,7 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
         return self
 
     def _dice(self, *purpose: object) -> tuple[Dice, bool]:
-        """Return the dice of one fit, and whether they are reproducible; seeded fits of different purposes
+        """Return the dice of one fit, and whether they are reproducible; seeded fits of other purposes
         differ.
         """
         check_constructed(self)

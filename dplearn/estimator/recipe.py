@@ -48,10 +48,7 @@ from dplearn.table.targets import (
 
 @dataclass(frozen=True)
 class FitFacts:
-    """The public facts of a table that a fit is planned by.
-
-    In a fit for neighbors="add_remove" `n_samples` is None, with which no method can calculate.
-    """
+    """The public facts of a table that a fit is planned by; `n_samples` is None if it is private."""
 
     n_samples: int
     n_features: int = 0
@@ -208,9 +205,8 @@ class FitRecipe(Recipe):
         return facts
 
     def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Refuse, before the charge, what cannot be carried out as planned, and return the plan.
-
-        No value of the table is used.
+        """Refuse, before the charge and without values, what cannot be carried out as planned; return the
+        plan.
         """
         return plan
 
@@ -357,10 +353,7 @@ def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any,
 
 
 def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None:
-    """Return the greatest cost of a fit, or None if the parameters are invalid or do not determine it.
-
-    Of X and y only shapes are read.
-    """
+    """Return the greatest cost of a fit by shapes of X and y, or None if parameters do not determine it."""
     with suppress(Exception):  # `fit` reports invalid parameters
         return estimator._recipe(estimator.random_state is not None).cost_of(X, y)
     return None

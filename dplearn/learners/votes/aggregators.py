@@ -230,7 +230,9 @@ class ConfidentVotes(Aggregator):
         self.least_lead = max(_gaussian_lead(self.noise_scale, half), self._passing_lead(half))
 
     def _passing_lead(self, ballot: Ballot) -> int:
-        """Return the lead g at which a winner, of (k + (n_labels - 1) g) / n_labels votes, passes."""
+        """Return a lead g at which the (k + (n_labels - 1) g) / n_labels votes or more of a winner pass the
+        test.
+        """
         short = sqrt(log(ballot.max_queries / BETA) / float(self._test))  # sqrt(2 sigma1_2 ln(...))
         others = ballot.n_labels - 1
         return ceil((ballot.n_labels * (self._majority + short) - ballot.n_teachers) / others)
@@ -263,9 +265,7 @@ def stable_noise(ballot: Ballot) -> tuple[StableAnswersNoise, int]:
 
 
 def least_decided(n_answers: int, max_abstentions: int | None) -> int:
-    """Return how many answers must be decided so that an aggregator does not stop before the last one; see
-    `StableAnswersNoise.least_distance`.
-    """
+    """Return how many answers must be decided so that an aggregator does not stop before the last one."""
     return 0 if max_abstentions is None or max_abstentions >= n_answers else n_answers - max_abstentions + 1
 
 
@@ -485,9 +485,8 @@ def _most_queries(kind: type[Aggregator], ballot: Ballot) -> int:
 
 
 def _most_abstentions(needed: Callable[[int], int], n_teachers: int, max_queries: int) -> int:
-    """Return the greatest number of abstentions for which five of six teachers suffice for an answer, or 1 if
-    only unanimous teachers do; if not even these, `max_queries`, so that it does not stop before the last
-    query.
+    """Return the most abstentions for which five of six teachers suffice, 1 if only all do, else
+    `max_queries`.
     """
     if needed(1) > n_teachers:
         return 1 if 2 * needed(1) <= 3 * n_teachers else max_queries

@@ -144,9 +144,9 @@ class BatchedTraining:
     ) -> list[LogisticTeacher | None]:
         """Return the teachers of shards at public places; None for each that must be fitted by itself.
 
-        Which shards have equally many rows, which may be private, must not change how another shard's program
-        rounds: so a shard is filled up to the least of some public lengths from `base` on; its place in
-        others is empty.
+        Lengths may be private, and must not change how another shard's program rounds: so a shard is filled
+        up to the least of some public lengths from `base` on, and its place in the program of another length
+        is empty.
         """
         found: list[LogisticTeacher | None] = [None] * len(rows)
         least = 2
@@ -201,9 +201,7 @@ class BatchedTraining:
 
 
 def _scaling(rows: Floats, own: Floats, lengths: Floats, n_scaled: int) -> tuple[Floats, Floats, Booleans]:
-    """Return means and deviations, 0 and 1 for other columns, and whether none is near scikit-learn's least
-    variance.
-    """
+    """Return means and deviations (0 and 1 of other columns), and whether scikit-learn surely has them."""
     means = rows.sum(axis=1) / lengths
     deviations = (rows - means[:, None]) * own
     variances = ((deviations**2).sum(axis=1) - deviations.sum(axis=1) ** 2 / lengths) / lengths
@@ -215,8 +213,8 @@ def _scaling(rows: Floats, own: Floats, lengths: Floats, n_scaled: int) -> tuple
 
 
 def _loss(features: Floats, indicators: Floats, present: Booleans, lengths: Floats, penalty: Floats) -> Loss:
-    """Return the mean multinomial losses and their gradients; as in scikit-learn, of two labels, the first
-    has the logit 0, and an absent label has no chance.
+    """Return the mean multinomial losses and their gradients, as scikit-learn's; an absent label has no
+    chance.
     """
     across = np.ascontiguousarray(features.transpose(0, 2, 1))
     own, base = across[:, -1], np.where(present, 0, _ABSENT)[:, :, None]

@@ -78,9 +78,7 @@ class Ensemble:
     n_asked: int = 0  # queries answered so far
 
     def answer(self, queries: Any) -> Any:
-        """Release answers to queries, which must not change meanwhile; too large a batch is refused before
-        any draw.
-        """
+        """Release answers to queries, which must not change; too large a batch is refused before any draw."""
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
             raise QueriesExhaustedError(
@@ -97,8 +95,8 @@ class Ensemble:
         return self.asked.counted(answers_of(self.teachers, queries, self.asked, self.columns), self.n_bins)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the dice; a teacher that cannot be pickled casts no vote: an error would
-        tell of it.
+        """Return the state without the dice; a teacher that cannot be pickled casts no vote, without an
+        error.
         """
         aggregator = copy(self.aggregator)
         with muted_output(), isolated():

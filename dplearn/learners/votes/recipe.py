@@ -319,7 +319,7 @@ class VotesFit(FitRecipe):
         )
 
     def _ballot(self, facts: VotesFacts) -> Ballot:
-        """Return the sizes of the ensemble, without a number of records for one; raise if teachers exceed
+        """Return the sizes of the ensemble, by default for one record; raise if it has more teachers than
         records.
         """
         if self.uncounted:
@@ -375,9 +375,7 @@ class VotesFit(FitRecipe):
         return plan, (in_memory or {"X": whole, "y": None}) | cut
 
     def _counted(self, plan: AggregationPlan, n: int, dice: Dice) -> AggregationPlan:
-        """Return the plan for an estimate of the private number of records, or of any number if teachers are
-        given.
-        """
+        """Return the plan for an estimate of the number of records; with given teachers, of any number."""
         if plan.for_count is None:
             return plan
         found: AggregationPlan = plan.for_count(
@@ -418,9 +416,7 @@ class VotesFit(FitRecipe):
 
 
 def shards(n: int, k: int, stream: PublicStream) -> list[NDArray[np.int64]]:
-    """Return the row numbers of each of k shards, whose sizes differ by at most 1; any seed of the stream
-    will do.
-    """
+    """Return the row numbers of each of k shards, whose sizes differ by at most 1, by a public stream."""
     return np.array_split(stream.permutation(n), check_count("k", k, low=1))
 
 
@@ -443,9 +439,7 @@ def drawn_shards(n: int, k: int, dice: Dice) -> list[NDArray[np.int64]]:
 
 
 def _place_length(shard_size: int | None) -> int:
-    """Return a length that nearly all drawn shards, of a mean of `shard_size` rows, are below: a few
-    deviations more.
-    """
+    """Return a length that nearly all shards, drawn with a mean of `shard_size` rows, do not exceed."""
     mean = PREFERRED if shard_size is None else shard_size
     return mean + 4 * isqrt(mean) + 2
 

@@ -187,7 +187,7 @@ def is_mixed(X: Any) -> bool:
 
 
 def coded(X: Any, boosting: Any) -> Any:
-    """Return gradient boosting for tables like X, with columns that are no numbers, or have few, as
+    """Return gradient boosting for tables like X; columns of few values, or that are no numbers, are
     categories.
     """
     from sklearn.compose import make_column_transformer
@@ -205,7 +205,7 @@ def coded(X: Any, boosting: Any) -> Any:
 
 
 def scaled(X: Any) -> Any:
-    """Return a transformer of tables like X to numbers of similar spread: frequent texts as 0 and 1, else
+    """Return a transformer of tables like X to numbers of similar spread: 0 and 1 for frequent texts, and
     ranks.
     """
     from sklearn.compose import make_column_transformer

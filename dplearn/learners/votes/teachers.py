@@ -105,8 +105,8 @@ def train_and_ask(
 def answers_of(
     teachers: Sequence[Any], queries: Any, asked: Asked, columns: CellColumns | None = None
 ) -> NDArray[Any]:
-    """Return each teacher's answer to each query, of shape (k, m * asked.width), or `NO_VOTE`; `columns`
-    reads rows.
+    """Return each teacher's answer to each query, of shape (k, m * asked.width); `NO_VOTE` where there is
+    none.
     """
     queries = _read(columns, queries)
     # The number of threads could change how sums of floats are rounded, as in training.
