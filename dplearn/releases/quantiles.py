@@ -535,10 +535,12 @@ class _Quantiles(ColumnRelease[Quantiles]):
 
 def _cells_beside(domain: NumberDomain) -> ColumnSums:
     """Return the sums that tell intervals of quantiles of a domain."""
-    if isinstance(domain, Floats) or domain.accepts_missing or domain.size >> 64:
+    low, high = _ends(domain)
+    rounded = isinstance(high, int) and max(-low, high) > 1 << 53  # the ends of intervals are floats
+    if high == inf or rounded or domain.size >> 64:
         raise ValueError(
-            "intervals needs a domain with bounds and without missing values, such as domain=Grid(0, 200),"
-            f" got {brief(domain)}; describe learns bounds"
+            "intervals needs a domain with bounds, of integers of at most 2**53, and without missing values,"
+            f" such as domain=Grid(0, 200), got {brief(domain)}; describe learns bounds"
         )
     column = cells_of("values", domain, MOST_CELLS, read=domain)
     return ColumnSums.of(column, 1, quantiles=True, means=False, gaussian=False)

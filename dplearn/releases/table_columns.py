@@ -226,7 +226,7 @@ def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
     if low < 0 or high < _WIDE * max(low, 1.0):
         return TableColumn(name, domain, with_firsts(gap + np.array(even_starts(numbers, n_bins)), gap))
     least = float(domain.decode(np.array([gap + (low == 0)], dtype=np.uint64))[0])
-    ends = np.ceil(high * 2.0 ** -(np.arange(max(n_bins - 2.0, 2 * np.log2(high / least))) / 2))
+    ends = np.ceil(high * 2.0 ** -(np.arange(max(n_bins - 2.0, 2 * (np.log2(high) - np.log2(least)))) / 2))
     whole = with_firsts(domain.nearest(np.append(ends[::2], least)), gap)
     return far_column(name, domain, (whole, domain.nearest(ends[1::2])))
 
