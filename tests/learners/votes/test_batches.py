@@ -227,7 +227,7 @@ def counting(monkeypatch):
     return counts
 
 
-@pytest.mark.parametrize("base", [None, 5], ids=["equal lengths", "filled up"])
+@pytest.mark.parametrize("base", [None, 15], ids=["equal lengths", "filled up"])
 @pytest.mark.parametrize(
     "data",
     [
