@@ -443,7 +443,7 @@ class CellSums:
     described: tuple[ColumnSums, ...]
     n_groups: int
     counts_groups: bool
-    n_is_public: bool = True  # if groups are not counted; if it is not, a column's sums alone tell their sizes
+    n_is_public: bool = True  # where groups are not counted; else a column's sums alone tell their sizes
 
     @cached_property
     def queries(self) -> list[VectorQuery]:
