@@ -249,7 +249,7 @@ class FitRecipe(Recipe):
             labels = {"classes": labels_in_parts(table.values(self._labels_of))}
         # Reading a part uses up nothing of a random generator.
         facts, rows = super(FitRecipe, self.given(**labels, random_state=0)).from_parts(table)
-        return replace(facts, stream=facts.stream and self.stream()), rows
+        return replace(facts, stream=self.stream()), rows  # which no other process sends
 
     def summarized(self, table: Table, plan: Any) -> Any:
         """Return the summary: of rows in memory that count once each, else a table of it."""
