@@ -195,6 +195,7 @@ class Calculator:
 
 def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     """Return a decorator that adds to a docstring the entries of others, and of `Shared`, that it leaves out.
+
     These are parameters of its own signature, in that order; from others that are classes also attributes,
     for a class, and errors, for a function that is charged. An own entry may leave out its type, or its text,
     or begin its text with ... for the words of the others; names alone, such as `noise_, domain_`, stand for

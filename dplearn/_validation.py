@@ -91,8 +91,9 @@ def check_number(
     above: float | Fraction | None = None,
     below: float | Fraction | None = None,
 ) -> Fraction:
-    """Return `value` as an exact fraction if it is a finite number within the bounds, else raise. `low` and
-    `high` are inclusive, `above` and `below` are exclusive.
+    """Return `value` as an exact fraction if it is a finite number within the bounds, else raise.
+
+    `low` and `high` are inclusive, `above` and `below` are exclusive.
     """
     given = (("at least", low, ge), ("at most", high, le), ("above", above, gt), ("below", below, lt))
     bounds = [(words, bound, holds) for words, bound, holds in given if bound is not None]
@@ -196,6 +197,7 @@ def _written(value: object) -> str:
 
 def shown(value: object) -> str:
     """Return the repr of `value`; for a table or a collection only its type and size, as it may be private.
+
     Python raises an error for the repr of an integer with thousands of digits.
     """
     if shape := getattr(value, "shape", ()):

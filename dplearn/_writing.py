@@ -69,6 +69,7 @@ def fitting(full: str, short: str) -> str:
 
 def listed(entries: Sequence[str], brackets: str, size: int | None = None) -> str:
     """Return the entries in brackets, `[]` for example; of many, the first ones and the number of all.
+
     `entries` may be the first `LONGEST` of `size`.
     """
     size = size or len(entries)

@@ -77,8 +77,10 @@ class UniformCode(_ExactCode):
     -----
     Compatible with any two concepts that differ at a point: all records are at that point. Given the biases
     and a word that was made without user i, the number of outputs in which the codeword of i agrees with the
-    word has a known distribution. **Source.** Bun, Nissim and Stemmer (2016), Theorem 4.7; the biases are
-    those of the fingerprinting lemma, the p-values are ours.
+    word has a known distribution.
+
+    **Source.** Bun, Nissim and Stemmer (2016), Theorem 4.7; the biases are those of the fingerprinting lemma,
+    the p-values are ours.
 
     Examples
     --------
@@ -145,6 +147,7 @@ class ThresholdCode(_ExactCode):
     -----
     Compatible with thresholds: user i is at the point i. Without user i, outputs of the types i and i + 1
     cannot be told apart: the number of ones of a word among those of type i + 1 is hypergeometric.
+
     **Source.** Boneh and Shaw (1998), as used by Bun, Nissim and Stemmer (2016), Corollary 4.6.
     """
 

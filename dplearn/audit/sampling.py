@@ -186,6 +186,7 @@ def sample_privacy(
 
     The bounds are those of Clopper and Pearson. The probability of failure is divided equally among all
     bounds: two for each event, at most six events, which are fixed before the third part is drawn.
+
     **Source.** Ding, Wang, Wang, Zhang and Kifer (2018) and Bichsel, Steffen, Bogunovic and Vechev (2021)
     search for events; here the order, the length of the segment and the test use separate samples.
 

@@ -1,5 +1,6 @@
-"""Public random choices, such as the assignment of records to shards and the seeds of base estimators. They
-are independent of the noise: a guarantee holds for each value of their seed, which may be published.
+"""Public random choices, such as the assignment of records to shards and the seeds of base estimators.
+
+They are independent of the noise: a guarantee holds for each value of their seed, which may be published.
 """
 
 from typing import Any, Self

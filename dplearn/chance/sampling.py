@@ -368,9 +368,10 @@ class ByteDice:
         return one_or_many(drawn, size)
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
-        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i]. Of many
-        groups, a level is drawn by a bound on its weight, then a member, which is accepted with its weight
-        relative to the bound.
+        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
+
+        Of many groups, a level is drawn by a bound on its weight, then a member, which is accepted with its
+        weight relative to the bound.
         """
         if len(exponents) < MANY_GROUPS:
             indices, e, m = check_groups(exponents, multiplicities)
@@ -387,11 +388,13 @@ class ByteDice:
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
-        """Draw the group of the candidate that permute-and-flip selects. Propose each candidate c at the
-        times of its own Poisson process of rate 1, with a coin of bias p_c: the first candidate whose *first*
-        coin succeeds is the one. All successes are a process of rate A = sum of p, and draws of the
-        exponential mechanism; the i-th, at a sum s of i exponential variables divided by A, is its
-        candidate's first proposal with probability exp(-(1 - p_c) s) unless that had a success before.
+        """Draw the group of the candidate that permute-and-flip selects.
+
+        Propose each candidate c at the times of its own Poisson process of rate 1, with a coin of bias p_c:
+        the first candidate whose *first* coin succeeds is the one. All successes are a process of rate A =
+        sum of p, and draws of the exponential mechanism; the i-th, at a sum s of i exponential variables
+        divided by A, is its candidate's first proposal with probability exp(-(1 - p_c) s) unless that had a
+        success before.
         """
         indices, e, m = check_groups(exponents, multiplicities)
         table = Table(power_weights(check_ratio(ratio), e, m))

@@ -97,6 +97,7 @@ class Conjunctions(BitConcepts):
       then the next, ....
 
     The empty conjunction, which always predicts label code 1, is a member; the constant label code 0 is not.
+
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; here errors are
     computed by sums.
 

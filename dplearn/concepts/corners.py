@@ -127,7 +127,9 @@ class Corners(ConceptClass):
     Members are ordered by direction, then by the label inside, then by the cuts, that of the first column
     first. The values of n records in k columns leave at most (n + 1)**k cells between adjacent values; the
     errors follow from one table of prefix sums, of at most 2**24 cells, fewer if there are more than four
-    directions (`check_records` refuses more). **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6.
+    directions (`check_records` refuses more).
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6.
 
     Examples
     --------

@@ -107,8 +107,10 @@ class Parities(BitConcepts):
     -----
     Members are ordered by the number to which column i contributes 2**i if it is summed, and an intercept of
     1 contributes 2**d. The parity of no column is the constant label code 0. The errors of all 2**d parities
-    are counted, so d is limited. **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011),
-    Section 3; their Section 4 learns larger parities without label noise.
+    are counted, so d is limited.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; their Section 4
+    learns larger parities without label noise.
 
     Examples
     --------

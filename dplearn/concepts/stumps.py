@@ -397,8 +397,9 @@ class CutErrors:
 
 
 def levels_of_cuts(sizes: Sequence[int]) -> int:
-    """Return the levels of a mistake tree of the cuts of columns with these numbers of ordered values. The
-    first point has the least value in each column. A binary search of the greatest column then has
+    """Return the levels of a mistake tree of the cuts of columns with these numbers of ordered values.
+
+    The first point has the least value in each column. A binary search of the greatest column then has
     floor(log2(size)) levels. Or the next j points have the least value in some columns and the greatest in
     the others; their labels tell which of 2**j columns is cut, and a search of its size - 1 inner cuts
     follows. With one column this is the Littlestone dimension, floor(log2(2 size)).

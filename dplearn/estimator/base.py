@@ -1,5 +1,6 @@
-"""The base classes of private estimators: parameters, fitted attributes, and what scikit-learn needs. `fit`
-chooses the dice; `_fit` carries out the recipe of the checked parameters (`dplearn.fit.execute`), and
+"""The base classes of private estimators: parameters, fitted attributes, and what scikit-learn needs.
+
+`fit` chooses the dice; `_fit` carries out the recipe of the checked parameters (`dplearn.fit.execute`), and
 `_publish` sets the fitted attributes. An audit carries out the same recipe with enumerating dice.
 """
 
@@ -559,6 +560,7 @@ class SeveralOutputsClassifier(HasImportances, PrivateClassifier):
 
 class TellsProgress(CallbackSupportMixin):
     """Base of estimators whose fit has one long step of many tasks, reported to scikit-learn's callbacks.
+
     `set_callbacks` is there from scikit-learn 1.9 on. A callback is called at the begin and at the end of
     each task, with the estimator's parameters, and never gets data, labels or the partially fitted estimator.
     Its return value cannot stop the fit, since it may depend on the time.
@@ -584,8 +586,10 @@ class TellsProgress(CallbackSupportMixin):
 
 
 def refuse_callers(estimator: Any, X: Any) -> None:
-    """Refuse a fit that a meta-estimator of scikit-learn could not use; the stack tells which one calls. One
-    label against the rest would give predictions that cannot be put together; selectors look for importances.
+    """Refuse a fit that a meta-estimator of scikit-learn could not use; the stack tells which one calls.
+
+    One label against the rest would give predictions that cannot be put together; selectors look for
+    importances.
     """
     classes, frame = getattr(estimator, "classes", None), inspect.currentframe()
     while frame is not None:

@@ -72,9 +72,10 @@ def in_parallel(earlier: Calls | None, guarantee: ApproxDP) -> ApproxDP:
     **Privacy.** Let two sequences of tables differ in one record, of call i alone. The calls before i have
     the same distribution; given these, call i is (epsilon_i, delta_i)-private, and later calls are
     post-processing. So the whole is private for the greatest epsilon and delta of all calls: parallel
-    composition, McSherry (2009), Theorem 4, here for calls that are chosen adaptively. **Assumes.**
-    `NEW_RECORDS`, or `NEW_GROUPS`. If epsilon of a call is chosen from earlier outcomes, the guarantee that
-    holds beforehand is that for the greatest epsilon that could have been chosen.
+    composition, McSherry (2009), Theorem 4, here for calls that are chosen adaptively.
+
+    **Assumes.** `NEW_RECORDS`, or `NEW_GROUPS`. If epsilon of a call is chosen from earlier outcomes, the
+    guarantee that holds beforehand is that for the greatest epsilon that could have been chosen.
     """
     if earlier is None:
         return guarantee

@@ -68,8 +68,9 @@ def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
     Notes
     -----
     **Privacy.** The guarantee of the learner's parameters: `dplearn.releases.schema_fits` composes the schema
-    and the inner fit. With `trust_model="local"` nothing is learned: the schema is public. **Assumes.** A
-    learner that accepts a table with `LearnedSchemaPlan.narrowest`, and the plans of
+    and the inner fit. With `trust_model="local"` nothing is learned: the schema is public.
+
+    **Assumes.** A learner that accepts a table with `LearnedSchemaPlan.narrowest`, and the plans of
     `LearnedSchemaPlan.widest` and `unranged`, accepts the table with every schema that can be released.
     """
 

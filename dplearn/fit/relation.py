@@ -121,10 +121,12 @@ _ANY = 1  # a number of records by which parameters are checked before one is kn
 def plan_with_count(
     plan_of: Callable[[ApproxDP, Any], Any], cost: ApproxDP, facts: Any, rest: ApproxDP | None = None
 ) -> Any:
-    """Return a plan whose guarantee is for one added or removed record. `plan_of` maps a cost and facts with
-    a number of records to a plan, whose guarantee has the assumptions for a replaced record. `rest`: the cost
-    of all but the estimate; None: of queries with the noise of the cost. In a fit, `for_count` maps an
-    estimate to the plan of all else. Errors are those for the fewest and the most records.
+    """Return a plan whose guarantee is for one added or removed record.
+
+    `plan_of` maps a cost and facts with a number of records to a plan, whose guarantee has the assumptions
+    for a replaced record. `rest`: the cost of all but the estimate; None: of queries with the noise of the
+    cost. In a fit, `for_count` maps an estimate to the plan of all else. Errors are those for the fewest and
+    the most records.
     """
     left, guess = _rest(cost) if rest is None else rest, cast("int | None", facts.n_samples)
 

@@ -39,6 +39,7 @@ _MARGIN = 1e-9  # relative, for the rounding of logarithms
 
 def mean_bounds(mean: float, n: int, error: float) -> tuple[float, float]:
     """Return bounds on the mean of a distribution on [0, 1], from the mean of n draws; each wrong as above.
+
     By Hoeffding (1963), Theorem 1, P[mean >= m] <= exp(-n KL(m, p)) for a true mean p < m: low is the p below
     m with n KL(m, p) = ln(1 / error).
     """

@@ -1,5 +1,7 @@
-"""Exact arithmetic: rational enclosures of exponentials and logarithms. Code that decides an outcome uses a
-rational number rounded to the safe side, or an interval that can be made narrow enough for the decision.
+"""Exact arithmetic: rational enclosures of exponentials and logarithms.
+
+Code that decides an outcome uses a rational number rounded to the safe side, or an interval that can be made
+narrow enough for the decision.
 """
 
 import math
@@ -61,6 +63,7 @@ def fixed_decay(rate: Fraction, bits: int) -> tuple[int, int]:
 
 def fixed_power(base: int, exponent: int, bits: int) -> int:
     """Return a lower bound on b**exponent in units of 2**-bits, by squaring, from `base`, one on b in [0, 1].
+
     If `base` is too low by at most e units, b**k by fixed-point products, rounded down, is by k (e + 1) - 1
     at most, for k >= 1. Induction: products of numbers too low by f and g units are too low by less than f +
     g + 1, and k (e + 1) - 1 + l (e + 1) - 1 + 1 = (k + l)(e + 1) - 1.

@@ -21,9 +21,11 @@ from dplearn._validation import check_count
 
 
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
-    """Return the key whose net count is above 0 and that of all other keys, if any, and its distance. The
-    distance to instability is d for a lead of 2 d + 1 or 2 d + 2, else 0. One replaced record moves the lead,
-    over the next net count or 0, by at most 2, so the distance by at most 1; and a lead of 3 stays above 0.
+    """Return the key whose net count is above 0 and that of all other keys, if any, and its distance.
+
+    The distance to instability is d for a lead of 2 d + 1 or 2 d + 2, else 0. One replaced record moves the
+    lead, over the next net count or 0, by at most 2, so the distance by at most 1; and a lead of 3 stays
+    above 0.
     """
     known, ones = list(keys), list(labels)
     nets = Counter(compress(known, ones))
@@ -78,11 +80,12 @@ _DIGEST = 28  # bytes: 224 + 32 <= 256
 
 
 def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int) -> int:
-    """Return the `bits` highest of the `width` lowest bits of multiplier x + shift. With uniform multiplier
-    and shift below 2**width, different x below 2**(width - bits + 1) collide with probability exactly
-    2**-bits (Dietzfelbinger 1996, Theorem 1): for y - x = 2**s u, u odd, multiplier (y - x) is 2**s times a
-    number that is uniform modulo 2**(width - s) and independent of the uniform multiplier x + shift; and s <=
-    width - bits.
+    """Return the `bits` highest of the `width` lowest bits of multiplier x + shift.
+
+    With uniform multiplier and shift below 2**width, different x below 2**(width - bits + 1) collide with
+    probability exactly 2**-bits (Dietzfelbinger 1996, Theorem 1): for y - x = 2**s u, u odd, multiplier (y -
+    x) is 2**s times a number that is uniform modulo 2**(width - s) and independent of the uniform multiplier
+    x + shift; and s <= width - bits.
     """
     return ((multiplier * x + shift) & ((1 << width) - 1)) >> (width - bits)
 
@@ -133,11 +136,12 @@ class _Alike(NamedTuple):
 
 
 class BucketSets:
-    """The sets of at most `largest` buckets, grouped by min(deficit, cap). With the bar t, the `largest`-th
-    greatest net count, or 0 if that is negative, the deficit of j buckets is the sum of abs(net - t) over the
-    buckets at which they deviate, plus t (largest - j), all nonnegative. So the numbers of sets of each size
-    and deficit follow by convolution, one class of equal net counts after another; a set is found by taking
-    the classes away again.
+    """The sets of at most `largest` buckets, grouped by min(deficit, cap).
+
+    With the bar t, the `largest`-th greatest net count, or 0 if that is negative, the deficit of j buckets is
+    the sum of abs(net - t) over the buckets at which they deviate, plus t (largest - j), all nonnegative. So
+    the numbers of sets of each size and deficit follow by convolution, one class of equal net counts after
+    another; a set is found by taking the classes away again.
     """
 
     # The counts of one size are packed into one integer, `width` bits for each deficit from 0 to `cap` - 1. A

@@ -102,6 +102,7 @@ def least_failure(
     counts: NDArray[Any], rivals: float, others: float, epsilon: float, excess: float = 0.0
 ) -> NDArray[np.float64]:
     """Return max(0, u_j(K)) of `packing_records` for each K in `counts`, and the best j, rounded down and up.
+
     With t = exp(epsilon j) and b = (N - 1) exp(-epsilon K), u_j is (1 - (V - 1) / (b t) - D (exp(epsilon j) +
     exp(epsilon (K - j)) - 2)) / (1 / (b t) + t). For c = V - 1 + (N - 1) D it is greatest where b t**2 - 2 t
     (c - D) / (1 + 2 D) - 1 = 0; c stands for the quotient there, since every j gives a bound.
@@ -295,8 +296,10 @@ def multi_label_lower_bound(
         ((1 - beta) (1 - 2 alpha / m) - beta) / V
             > E[sinh(N epsilon / 2)] sqrt(2 (V + 1) / k) + 2 D E[sinh(N epsilon)].
 
-    Every m and V prove a bound; this function tries some. **Source.** Bun, Nissim and Stemmer (2016):
-    Theorems 5.1 and 5.4 for packing, 4.7 and Corollary 4.6 for the other two, through fingerprinting codes.
+    Every m and V prove a bound; this function tries some.
+
+    **Source.** Bun, Nissim and Stemmer (2016): Theorems 5.1 and 5.4 for packing, 4.7 and Corollary 4.6 for
+    the other two, through fingerprinting codes.
 
     Examples
     --------

@@ -121,6 +121,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     the sum of one label and adds it to that of another; of two labels only one sum is released. Gaussian
     noise is calibrated to that distance. In all, the classifier is a function of what is released and of
     public features.
+
     **Accuracy.** With K labels, of which each other one is reported with probability r, noise is as if there
     were n (1 - K r)^2 records: `plan(n).n_effective`. Where a record has label k with probability p, its
     report is k with probability r + (1 - K r) p, so probabilities of reports, less r, are proportional to
@@ -130,6 +131,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     tables are lost, and labels that depend on few of many independent columns: `method="reports"` then learns
     more. Sums learn the effects of single columns, and interactions of two where noise does not hide them: of
     at most 24 columns, of 10 from some 9,000 records at epsilon 1 on. `estimator_.interactions_` has them.
+
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016); for learning with them, Ghazi, Golowich,
     Kumar, Manurangsi and Zhang (2021), and for corrected probabilities, Patrini and others (2017). The
     methods of clusters and of sums are ours.

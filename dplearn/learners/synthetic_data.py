@@ -273,8 +273,10 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     classifier is trained on records that are drawn from released tables by public chance.
 
     **Accuracy.** None is promised: the plan states the errors of measured tables, and a classifier may depend
-    on others. **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners
-    on sanitised data.
+    on others.
+
+    **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on
+    sanitised data.
 
     Examples
     --------
@@ -404,9 +406,12 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: `released_tables`; the
-    regressor is trained on records that are drawn from released tables by public chance. **Accuracy.** None
-    is promised: the plan states the errors of measured tables. Targets are uniform within a bin of the
-    declared range: a narrow range is better. **Source.** As for `SyntheticDataClassifier`.
+    regressor is trained on records that are drawn from released tables by public chance.
+
+    **Accuracy.** None is promised: the plan states the errors of measured tables. Targets are uniform within
+    a bin of the declared range: a narrow range is better.
+
+    **Source.** As for `SyntheticDataClassifier`.
 
     Examples
     --------

@@ -41,10 +41,12 @@ def block_points(codes: Any, plan: Any, *, privacy: ApproxDP, dice: Dice) -> lis
     Exponential mechanism: an added record moves all qualities in one direction, half the cost of a replaced
     one: 2 `noise` + 2 `point`. Recursion: blocks are padded or cut to one length, so each change replaces a
 
-    **Assumes.** All values lie in the public domain; n and `plan` are public. **Accuracy.** See `radius` and
-    `error` of `dplearn.theory.BlockPlan`. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6,
-    with another map of the noise, blocks from the least record only, and each point's count released in
-    addition.
+    **Assumes.** All values lie in the public domain; n and `plan` are public.
+
+    **Accuracy.** See `radius` and `error` of `dplearn.theory.BlockPlan`.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, with another map of the noise, blocks
+    from the least record only, and each point's count released in addition.
     """
     spent, ratio = block_cost(plan), decay_ratio(epsilon_of(plan.noise))
     if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:

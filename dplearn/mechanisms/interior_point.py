@@ -136,7 +136,9 @@ def choose_prefix(
 
     **Privacy.** `privacy`, for one replaced record, with `n_bits` and `length` public or released: it moves
     the numbers of codes with two prefixes by 1, as `choosing_mechanism` assumes with growth 1. The prefix is
-    released, not its index. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, step 5.
+    released, not its index.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, step 5.
     """
     found = Counter(code >> (n_bits - length) for code in codes)
     prefixes = list(found)

@@ -1,4 +1,5 @@
 """Metrics of scikit-learn as functions of a private table: which statistic, what value, what interval.
+
 `PrivateScorer` names a metric and its public parameters; a `Measure` is that metric for known labels.
 """
 
@@ -419,6 +420,7 @@ def _area(table: NoisyTable, which: int) -> float:
 
 def _area_bounds(table: NoisyTable, beta: Fraction, population: bool, which: int) -> Interval:
     """Return bounds on the area under the curve of the scores themselves, whatever their order in a bin.
+
     **Accuracy.** With true counts p and q, pair counts k, noise z and w, and the area A = p'kq / (PQ), M(A) =
     p'(k - A)q is 0, and for noisy counts z'(k - A)q + w'(k - A)'(p + z). Given z, the second term sums
     independent noise; weights (k - A)q differ from noisy ones by (k - A)w, at most the greatest sum of w over

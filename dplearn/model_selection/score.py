@@ -204,8 +204,10 @@ def private_score(
 
     **Accuracy.** The noise moves an accuracy by more than about ln(1 / beta) / (epsilon n_samples) with
     probability beta, and other scores as `records_interval` shows. A ratio of counts depends on the number of
-    records in its denominator, not on n_samples. **Source.** Dwork, McSherry, Nissim and Smith (2006) for the
-    noise; Clopper and Pearson (1934), and Hoeffding (1963), for the sampling error of the records.
+    records in its denominator, not on n_samples.
+
+    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise; Clopper and Pearson (1934), and
+    Hoeffding (1963), for the sampling error of the records.
 
     Examples
     --------

@@ -176,9 +176,10 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
     stopping. Where this allows no less noise, they are accounted for like other candidates.
 
     **Accuracy.** `plan` returns the budget of each fit, a bound on the noise in scores, and the probability
-    that a candidate is never fitted. **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and
-    Talwar (2019) and Papernot and Steinke (2022) for random stopping, with other distributions of the number
-    of runs: see `RandomStopping`.
+    that a candidate is never fitted.
+
+    **Source.** McKenna and Sheldon (2020) for permute-and-flip; Liu and Talwar (2019) and Papernot and
+    Steinke (2022) for random stopping, with other distributions of the number of runs: see `RandomStopping`.
 
     Examples
     --------

@@ -294,8 +294,13 @@ def _differ(predicted: Any, label: Any) -> bool:
 class TableNoise:
     """Noise that hides one replaced record in a table of integers, by `laplace_counts` or `gaussian_sums`.
 
-    **Privacy.** `privacy`. **Assumes.** `l1` and `squared_l2` bound the differences between neighbours.
-    **Accuracy.** `reach`. **Source.** As for these two; Chernoff (1952) and Levy's inequality for sums.
+    **Privacy.** `privacy`.
+
+    **Assumes.** `l1` and `squared_l2` bound the differences between neighbours.
+
+    **Accuracy.** `reach`.
+
+    **Source.** As for these two; Chernoff (1952) and Levy's inequality for sums.
     """
 
     privacy: ApproxDP  # delta is 0 unless `gaussian`

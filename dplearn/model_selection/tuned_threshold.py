@@ -179,9 +179,10 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
     counts.
 
     **Accuracy.** `plan(n_samples).deviation` is the standard deviation of the noise in each count. Of a label
-    with fewer held-out records than about five times that, no threshold can be tuned. **Source.** Dwork,
-    McSherry, Nissim and Smith (2006) for the noise and for disjoint records (there: histograms);
-    scikit-learn's TunedThresholdClassifierCV for the parameters.
+    with fewer held-out records than about five times that, no threshold can be tuned.
+
+    **Source.** Dwork, McSherry, Nissim and Smith (2006) for the noise and for disjoint records (there:
+    histograms); scikit-learn's TunedThresholdClassifierCV for the parameters.
 
     Examples
     --------

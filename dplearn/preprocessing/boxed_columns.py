@@ -411,6 +411,7 @@ def released_spread(oracle: Oracle, d: int, steps: int, share: Fraction) -> Spre
 
 def spread_query(n_columns: int, steps: int) -> VectorQuery:
     """Return the query for the sums of the numbers of a row, times the norm S, and of their squares.
+
     **Privacy.** Rows of norm at most S are at most 2 S apart, nonnegative squares sqrt(2) S^2: the squared
     distance is at most 4 S^4 + 2 S^4. In the L1 norm both are 2 S^2.
     """

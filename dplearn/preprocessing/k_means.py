@@ -80,9 +80,10 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     `cluster_query` for each round) is determined by earlier answers, with noise for its share of the rest.
 
     **Accuracy.** `plan(n_samples, n_features=...)`: the deviation is that of the noise of a cluster's share
-    of the records in one round. No bound on the distance to the best centres is known. **Source.** Blum,
-    Dwork, McSherry and Nissim (2005); Su, Cao, Li, Bertino and Jin (2016) for few rounds. The initial
-    centres, the radius from released variances, and the weight of counts are ours.
+    of the records in one round. No bound on the distance to the best centres is known.
+
+    **Source.** Blum, Dwork, McSherry and Nissim (2005); Su, Cao, Li, Bertino and Jin (2016) for few rounds.
+    The initial centres, the radius from released variances, and the weight of counts are ours.
 
     Examples
     --------

@@ -85,8 +85,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are those of a mean product of two columns, in
     units of the square of the greatest norm to which rows are shortened, which is released. Noise of
     deviation s in d columns moves eigenvalues up to about 2 s sqrt(d), and above them an eigenvalue v by s^2
-    d / v. **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise; the weights, and
-    the means released together, are ours. Eigenvalues without noise: Baik, Ben Arous and Peche (2005); Peche
+    d / v.
+
+    **Source.** Dwork, Talwar, Thakurta and Zhang (2014), with exact discrete noise; the weights, and the
+    means released together, are ours. Eigenvalues without noise: Baik, Ben Arous and Peche (2005); Peche
     (2006).
 
     Examples
@@ -229,6 +231,7 @@ class _Spectrum:
 
 def without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
     """Return falling eigenvalues of a covariance matrix without noise, and how many exceed the noise.
+
     Symmetric noise of a deviation s has eigenvalues up to about e = 2 s sqrt(d), and moves one of v > e / 2
     to w = v + (e / 2)^2 / v. The trace has little noise: all other eigenvalues have equal parts of the rest.
     """

@@ -285,6 +285,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
 
     **Accuracy.** The rank errors of quantiles are `dplearn.theory.quantile_errors` at epsilon / n_features;
     those of a search follow from `first_reaching`. See the result of `plan(n_samples, n_features=...)`.
+
     **Source.** As for `dplearn.releases.quantiles`; Durfee (2023) for the search.
 
     Examples
@@ -371,6 +372,7 @@ def extremes_plan(
     larger: ReleasePlan | None = None,
 ) -> ReleasePlan:
     """Return the plan of a search for two ends, or `larger`, of quantiles, from its `n_inside` records on.
+
     **Accuracy.** With probability at least 1 - beta, for both ends together: at most q[0] n + error records
     are below the lower end, and at most (1 - q[1]) n + error above the upper one. From `n_inside` records on
     each end is then at most the first candidate with no record beyond it: at most a quarter greater in
@@ -433,8 +435,10 @@ def _counts_upto(ends: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray
 def release_extremes(
     counts: Sequence[NDArray[np.int64]], plan: ReleasePlan, *, privacy: ApproxDP, dice: Dice
 ) -> NDArray[np.float64]:
-    """Return a private lower and upper end of a column. **Privacy.** Each is a search of `first_reaching`: a
-    replaced record moves counts up to some candidates by 1, in one direction.
+    """Return a private lower and upper end of a column.
+
+    **Privacy.** Each is a search of `first_reaching`: a replaced record moves counts up to some candidates by
+    1, in one direction.
     """
     half = ApproxDP(epsilon_of(privacy) / 2)
     ends = candidates(plan.domain)
@@ -487,8 +491,11 @@ class PrivateRobustScaler(QuantilesOfColumns):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
     **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
-    of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
+    of `plan(n_samples, n_features=...)`.
+
+    **Source.** As for `dplearn.releases.quantiles`.
 
     Examples
     --------
@@ -560,8 +567,11 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
     **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
-    of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
+    of `plan(n_samples, n_features=...)`.
+
+    **Source.** As for `dplearn.releases.quantiles`.
 
     Examples
     --------
@@ -666,8 +676,11 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
     **Accuracy.** The rank errors are `dplearn.theory.quantile_errors` at epsilon / n_features; see the result
-    of `plan(n_samples, n_features=...)`. **Source.** As for `dplearn.releases.quantiles`.
+    of `plan(n_samples, n_features=...)`.
+
+    **Source.** As for `dplearn.releases.quantiles`.
 
     Examples
     --------

@@ -75,6 +75,7 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     **Accuracy.** `plan(n_samples, n_features=...)`: deviations are in units of half of the width of a
     column's range. With probability at least 1 - beta the noise of no mean, and of no mean of squares, is
     greater than `tolerance`. The grid rounds numbers by at most 1/8192 of the width, if columns are few.
+
     **Source.** Noisy sums: Blum, Dwork, McSherry and Nissim (2005). The weights of squares are ours.
 
     Examples
@@ -226,13 +227,14 @@ class _Scales:
 
 def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:
     """Return the query for the sums of numbers from -1 to 1, and of their squares.
+
     **Privacy.** Between neighbours the totals move by at most `l1`, or `squared_l2`. Let x and y be the
-    numbers of one column of two records, from -1 to 1, at the distance e = abs(x - y), so that
-    abs(x + y) <= 2 - e. With the weights 1 and 1 the totals of the column move by at most
-    e + e (2 - e) = e (3 - e) <= 9/4. With the weights 5 and 8 the square of the distance is at most
-    e^2 (25 + 64 (2 - e)^2) <= 100: with u = 2 - e in [0, 2], 100 minus the left side is
-    u (100 - 281 u + 256 u^2 - 64 u^3). The second factor is above 6: it is 100 and 50 at the ends, and 6.2
-    and 51 at the roots 0.773 and 1.894 of its derivative -281 + 512 u - 192 u^2. Without squares, e <= 2.
+    numbers of one column of two records, from -1 to 1, at the distance e = abs(x - y), so that abs(x + y) <=
+    2 - e. With the weights 1 and 1 the totals of the column move by at most e + e (2 - e) = e (3 - e) <= 9/4.
+    With the weights 5 and 8 the square of the distance is at most e^2 (25 + 64 (2 - e)^2) <= 100: with u = 2
+    - e in [0, 2], 100 minus the left side is u (100 - 281 u + 256 u^2 - 64 u^3). The second factor is above
+    6: it is 100 and 50 at the ends, and 6.2 and 51 at the roots 0.773 and 1.894 of its derivative -281 + 512
+    u - 192 u^2. Without squares, e <= 2.
     """
     on, off = _weights(noise, squares)
 

@@ -169,9 +169,10 @@ def attack_risk(guarantee: Guarantee, event: Event | None = None) -> AttackRisk:
     -----
     **Accuracy.** Some release with the guarantee attains the advantage: for an ApproxDP, randomised response
     with a failure, which attains all rates, too; for a ZeroConcentratedDP, randomised response; for Gaussian
-    noise, the noise itself, up to the failure. Proofs: docs/theory/tracing.md. **Source.** Kairouz, Oh and
-    Viswanath (2015), Theorem 2.1, for ApproxDP; Dong, Roth and Su (2022) for Gaussian-DP. The bounds for
-    zero-concentrated privacy are ours, by data processing.
+    noise, the noise itself, up to the failure. Proofs: docs/theory/tracing.md.
+
+    **Source.** Kairouz, Oh and Viswanath (2015), Theorem 2.1, for ApproxDP; Dong, Roth and Su (2022) for
+    Gaussian-DP. The bounds for zero-concentrated privacy are ours, by data processing.
 
     Examples
     --------

@@ -141,7 +141,9 @@ def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
     -----
     **Privacy.** Let the integer differ by D, and Z be the noise. The log-ratio of the probabilities exceeds
     epsilon where Z > t = epsilon sigma2 / D - D / 2, so the exact delta is P[Z > t] - exp(epsilon) P[Z > t +
-    D]. **Source.** Canonne, Kamath and Steinke (2020), Theorem 7.
+    D].
+
+    **Source.** Canonne, Kamath and Steinke (2020), Theorem 7.
 
     Examples
     --------

@@ -280,6 +280,7 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
 
 def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
     """Return the optimal epsilon of k releases with epsilon e each, where e is the greatest epsilon of all.
+
     Let p_l and q_l be proportional to C(k, l) exp((k - l) e) and C(k, l) exp(l e), S the product of the 1 -
     delta_i, and s = 1 - (1 - delta) / S. exp(epsilon) is the maximum over l of ((p_0 + ... + p_l) - s) / (q_0
     + ... + q_l) (Kairouz, Oh and Viswanath 2017, Theorem 3.3). The last 10 of 60 digits are not relied on.

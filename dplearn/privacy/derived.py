@@ -208,8 +208,11 @@ def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
     Notes
     -----
     **Privacy.** See `SampledWithReplacement` for the proof; if delta is 0, some mechanism attains the bound.
+
     **Assumes.** The sampled rows stay secret: a guarantee that protects only labels, with public features, is
-    refused. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12; see `published_subsampled`.
+    refused.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12; see `published_subsampled`.
 
     Examples
     --------

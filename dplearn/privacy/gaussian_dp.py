@@ -42,6 +42,7 @@ def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
     **Privacy.** Releases of at most MOST_NUMBERS integers, for neighbours at a squared Euclidean distance of
     at most `squared_l2`, are mu-Gaussian-DP together, except with probability FAILURE, where mu^2 / 2 is the
     sum of the budgets, also adaptive ones; and zero-concentrated with that sum as rho, without a failure.
+
     **Source.** Gaussian-DP is by Dong, Roth and Su (2022); the proof in docs/theory/noisy_counts.md is ours.
     """
     return Fraction(squared_l2) / (2 * budget) + SLACK
@@ -133,6 +134,7 @@ def least_epsilon_of_mu2(
     mu2: Fraction, delta: Fraction, below: Fraction | float = math.inf
 ) -> Fraction | float:
     """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits; infinity if above `below`.
+
     ln delta_mu is concave in epsilon, a convolution of the log-concave tail of the normal privacy loss and
     exp(-u), u > 0. So its tangents are above it, and Newton's steps from the epsilon of rho = mu^2 / 2, which
     suffices, lead to smaller ones that suffice.

@@ -68,9 +68,10 @@ class PrivacyLedger(Named):
     -----
     **Privacy.** All charged releases together have the guarantee `budget`, also if an analyst chooses each
     release after seeing the earlier ones: the pairs (epsilon, delta) add, or the rhos of a budget of
-    `of_rho`; see `dplearn.privacy.privacy_filter.PrivacyFilter`. **Assumes.** Every release about the table
-    is charged to this ledger before its noise is drawn; a charge is never refunded. Persons who can write the
-    file, or restore an old copy of it, are trusted.
+    `of_rho`; see `dplearn.privacy.privacy_filter.PrivacyFilter`.
+
+    **Assumes.** Every release about the table is charged to this ledger before its noise is drawn; a charge
+    is never refunded. Persons who can write the file, or restore an old copy of it, are trusted.
 
     Copies of a ledger (`copy`, `deepcopy`, scikit-learn's `clone`, a pickle) share one account.
 

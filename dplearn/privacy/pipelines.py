@@ -70,9 +70,10 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     -----
     **Privacy.** Basic composition (Dwork, McSherry, Nissim and Smith 2006): once the preceding steps are
     released, they are fixed functions that transform each record into one record. A step that is fitted on
-    the data without a guarantee publishes what it learned without any bound. **Assumes.** The assumptions
-    that the guarantee lists: no step mixes records when it transforms, and the pipeline was fitted once. (A
-    search fits many pipelines and keeps one; a ledger has the cost of all.)
+    the data without a guarantee publishes what it learned without any bound.
+
+    **Assumes.** The assumptions that the guarantee lists: no step mixes records when it transforms, and the
+    pipeline was fitted once. (A search fits many pipelines and keeps one; a ledger has the cost of all.)
 
     Examples
     --------

@@ -1,5 +1,6 @@
-"""Base classes of plans (one number a line) and of results (a table), which format them as text and HTML. A
-plan is a frozen dataclass of public numbers and the guarantee, computed without data.
+"""Base classes of plans (one number a line) and of results (a table), which format them as text and HTML.
+
+A plan is a frozen dataclass of public numbers and the guarantee, computed without data.
 """
 
 from abc import ABC, abstractmethod

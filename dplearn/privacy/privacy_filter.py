@@ -32,9 +32,10 @@ class PrivacyFilter:
     """Adds the costs of adaptively chosen releases and refuses a sum beyond the budget.
 
     **Privacy.** All accepted releases together have the guarantee `budget`, also if an analyst chooses each
-    release after seeing the earlier ones and stops at a refusal. **Source.** Rogers, Roth, Ullman and Vadhan
-    (2016) for (epsilon, delta), Feldman and Zrnic (2021) for rho: plain sums. A sharper composition theorem
-    is not valid for adaptively chosen costs.
+    release after seeing the earlier ones and stops at a refusal.
+
+    **Source.** Rogers, Roth, Ullman and Vadhan (2016) for (epsilon, delta), Feldman and Zrnic (2021) for rho:
+    plain sums. A sharper composition theorem is not valid for adaptively chosen costs.
     """
 
     budget: Guarantee  # its kind decides which numbers add: epsilon and delta, or rho

@@ -41,9 +41,11 @@ class RandomStopping:
     docs/theory/composition.md.
 
     **Assumes.** The rank of an outcome is a function of the outcome. The runs are independent. The number of
-    runs and their duration are secret. **Source.** Liu and Talwar (2019) for geometric numbers of runs;
-    Papernot and Steinke (2022), Theorem 2 and Corollary 3, for truncated negative binomial numbers. Here the
-    number is bounded; the condition on p_k and its proof are ours.
+    runs and their duration are secret.
+
+    **Source.** Liu and Talwar (2019) for geometric numbers of runs; Papernot and Steinke (2022), Theorem 2
+    and Corollary 3, for truncated negative binomial numbers. Here the number is bounded; the condition on p_k
+    and its proof are ours.
 
     Examples
     --------

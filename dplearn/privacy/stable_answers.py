@@ -161,9 +161,10 @@ def stable_answers_noise(
     gives delta1 = a**w (1 - b) / (1 - a b) and a**-1 b**-2 <= exp(epsilon1). What an epoch is asked depends
     on those before it, but its cost was fixed in advance: T releases of cost (epsilon1, delta1) compose.
 
-    **Accuracy.** `StableAnswersNoise.least_distance`. **Source.** Bassily, Thakkar and Thakurta (2018),
-    Theorem 3.6 and Corollary 3.9. There the noise is Laplace, always redrawn, and the threshold grows with
-    the number of queries.
+    **Accuracy.** `StableAnswersNoise.least_distance`.
+
+    **Source.** Bassily, Thakkar and Thakurta (2018), Theorem 3.6 and Corollary 3.9. There the noise is
+    Laplace, always redrawn, and the threshold grows with the number of queries.
 
     Examples
     --------

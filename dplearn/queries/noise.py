@@ -47,9 +47,10 @@ class SumNoise:
     @classmethod
     @lru_cache(maxsize=64)  # each query asks three times
     def of(cls, squared_l2: int, budget: Fraction, most: int, size: int = 1) -> "SumNoise":
-        """Return the noise of `size` sums of magnitudes up to `most`, with a budget of mu^2 / 2. Rounding to
-        multiples of q = 2**-bits moves the difference of two multiples by less than 1 in each of the sums, so
-        that their distance is at most sqrt(squared_l2) / q + sqrt(size).
+        """Return the noise of `size` sums of magnitudes up to `most`, with a budget of mu^2 / 2.
+
+        Rounding to multiples of q = 2**-bits moves the difference of two multiples by less than 1 in each of
+        the sums, so that their distance is at most sqrt(squared_l2) / q + sqrt(size).
         """
         bits = 0
         while squared_l2 << 2 * bits < 2 * budget * _FINE and most << (bits + 1) < _FAR:
@@ -365,12 +366,13 @@ def share_noise(
     noise: str = "laplace",
     neighbors: str = "replace_one",
 ) -> ShareNoise:
-    """Return the noise in one of several share queries, which use equal parts of a budget. A replaced record
-    moves two counts by 1 each: "laplace" has a scale just above 2 n_queries / epsilon, and "gaussian" the
-    variance n_queries / budget, where the budget is `gaussian_budget`, and a little more. An added record
-    moves one count by 1: half of that scale, half of that variance; n may be a guess there. "local" is
-    randomised response, whose estimates are in a range of width 1 / (p - q), with p the probability of the
-    true category and q that of each other one.
+    """Return the noise in one of several share queries, which use equal parts of a budget.
+
+    A replaced record moves two counts by 1 each: "laplace" has a scale just above 2 n_queries / epsilon, and
+    "gaussian" the variance n_queries / budget, where the budget is `gaussian_budget`, and a little more. An
+    added record moves one count by 1: half of that scale, half of that variance; n may be a guess there.
+    "local" is randomised response, whose estimates are in a range of width 1 / (p - q), with p the
+    probability of the true category and q that of each other one.
     """
     categories = check_count("categories", categories, low=2)
     n_queries, n = check_count("n_queries", n_queries, low=1), check_count("n", n, low=1)

@@ -1,6 +1,7 @@
-"""Oracles, which answer statistical queries in rounds, and the functions that make them. An algorithm that
-uses `Oracle.ask` runs with every oracle: a population's, one with central noise, or one of local reports. The
-functions for users charge the ledger; a fit calls `oracle_for` after its charge.
+"""Oracles, which answer statistical queries in rounds, and the functions that make them.
+
+An algorithm that uses `Oracle.ask` runs with every oracle: a population's, one with central noise, or one of
+local reports. The functions for users charge the ledger; a fit calls `oracle_for` after its charge.
 """
 
 import warnings
@@ -334,8 +335,9 @@ class CentralOracle(BudgetedOracle):
     given the answers, is public. The number of records is public, or, for "add_remove", at least 1.
 
     **Accuracy.** `Answer.tolerance`. For "add_remove" its probability of failure is greater by 2**-40, and an
-    estimated number is at most `most_records`. **Source.** Blum, Dwork, McSherry and Nissim (2005), here with
-    exact discrete noise.
+    estimated number is at most `most_records`.
+
+    **Source.** Blum, Dwork, McSherry and Nissim (2005), here with exact discrete noise.
     """
 
     def __init__(
@@ -407,15 +409,17 @@ class LocalOracle(BudgetedOracle):
     **Privacy.** (epsilon, 0) for one replaced record, even if the collector of the reports is not trusted.
     Proof: public numbers determine the records that answer a query. Each record answers at most one query,
     once, by a randomiser of epsilon. Given the queries, all other reports do not depend on this record.
+
     **Assumes.** A query's value for a record is a function of that record alone; the number of records, and
     which queries are asked given the answers, are public.
 
     **Accuracy.** `Answer.tolerance`, for all records, even if they are chosen for the public signs of the
     Hadamard transform of vectors: it includes the greatest bias from clipping. For a number,
-    `dplearn.theory.query_sample_size` returns the number of records needed for a tolerance. **Source.**
-    Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace noise to its
-    value; a bit has less variance for the worst values, at every epsilon: with w their range, w**2 / (4
-    tanh(epsilon / 2)**2) < 2 (w / epsilon)**2 + w**2 / 4, since sinh(x) > x.
+    `dplearn.theory.query_sample_size` returns the number of records needed for a tolerance.
+
+    **Source.** Kasiviswanathan et al. (2011), Section 5.1.1 and Theorem 5.7. There each record adds Laplace
+    noise to its value; a bit has less variance for the worst values, at every epsilon: with w their range,
+    w**2 / (4 tanh(epsilon / 2)**2) < 2 (w / epsilon)**2 + w**2 / 4, since sinh(x) > x.
     """
 
     def __init__(

@@ -98,8 +98,9 @@ class BitRandomizer(LocalRandomizer):
     Notes
     -----
     **Privacy.** epsilon, for the one record. Proof: either bit is reported with probability p or 1 - p, and p
-    / (1 - p) <= exp(epsilon). **Source.** Duchi, Jordan and Wainwright (2013), one coordinate; here all
-    probabilities are rational.
+    / (1 - p) <= exp(epsilon).
+
+    **Source.** Duchi, Jordan and Wainwright (2013), one coordinate; here all probabilities are rational.
 
     Examples
     --------
@@ -168,8 +169,9 @@ class LaplaceRandomizer(LocalRandomizer):
     **Accuracy.** Let Z be the noise, L..H the ends and a the distance from the range to the nearer end. For a
     value v clamping lowers the expectation by E max(0, v + Z - H) and raises it by E max(0, L - v - Z). Each
     is at most ratio ** (a + 1) / (1 - ratio ** 2), which is `bias`. It is below 10**-12 scales of the noise,
-    unless 64 bits limit the ends. **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is
-    discrete.
+    unless 64 bits limit the ends.
+
+    **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
     """
 
     low: int
@@ -267,8 +269,9 @@ class CategoryRandomizer(LocalRandomizer):
 
     Notes
     -----
-    **Privacy.** epsilon, for the one record: see `randomized_response`. **Source.** Warner (1965); Kairouz,
-    Bonawitz and Ramage (2016).
+    **Privacy.** epsilon, for the one record: see `randomized_response`.
+
+    **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016).
     """
 
     size: int
@@ -337,8 +340,10 @@ class VectorRandomizer(LocalRandomizer):
     and their squares sum to at most T norm**2. The bias of each number's estimate is a signed mean of the
     clipped excesses, max(0, abs(t_j) - b). Each excess is at most t_j**2 (h - b) / h**2, with h the lesser of
     2 b and c, since (u - b) / u**2 rises up to u = 2 b and falls from there. So the mean is at most norm**2
-    (h - b) / h**2 <= norm**2 / (4 b), and it is 0 if b is c. **Source.** Duchi, Jordan and Wainwright (2013)
-    for one coordinate; Bassily and Smith (2015) for the transform.
+    (h - b) / h**2 <= norm**2 / (4 b), and it is 0 if b is c.
+
+    **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the
+    transform.
     """
 
     size: int

@@ -299,10 +299,11 @@ class ConfidenceBand:
 
 
 def distribution_of(levels: list[Level], plan: ReleasePlan) -> CDFRelease:
-    """Return the distribution function estimated from a tree of noisy counts. **Accuracy.** Isotonic
-    regression does not increase the greatest error e: each result is a maximum of minima of means, monotone
-    in the estimates, and so lies between the results for exact values minus and plus e, which are monotone
-    already.
+    """Return the distribution function estimated from a tree of noisy counts.
+
+    **Accuracy.** Isotonic regression does not increase the greatest error e: each result is a maximum of
+    minima of means, monotone in the estimates, and so lies between the results for exact values minus and
+    plus e, which are monotone already.
     """
     n = plan.n_samples
     leaves = prefix_counts(levels)
@@ -400,13 +401,16 @@ def cdf(
     Notes
     -----
     **Privacy.** (epsilon, delta), for one replaced record: the guarantee of `tree_counts` or `block_points`;
-    all further steps are post-processing. **Assumes.** All values lie in the domain; the number of records is
-    public.
+    all further steps are post-processing.
+
+    **Assumes.** All values lie in the domain; the number of records is public.
 
     **Accuracy.** With probability at least 1 - beta, the greatest difference between the distribution
     function of the records and the released one is at most `cdf_plan(n, beta=beta).error`. `CDFRelease.band`
-    gives a finer bound, from released values. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4;
-    "blocks" is a corrected version of their Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
+    gives a finer bound, from released values.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 4; "blocks" is a corrected version of their
+    Theorem 4.6. Dwork, Naor, Pitassi and Rothblum (2010) for "tree".
 
     Examples
     --------

@@ -1,5 +1,6 @@
-"""Answer all counting queries of a finite class at once, by a public distribution on a finite domain. A query
-is a set of values of a column, a row of a table of 0 and 1; its answer is their share of the records.
+"""Answer all counting queries of a finite class at once, by a public distribution on a finite domain.
+
+A query is a set of values of a column, a row of a table of 0 and 1; its answer is their share of the records.
 """
 
 import hashlib
@@ -133,9 +134,13 @@ def small_database(
     -----
     **Privacy.** (epsilon, 0) for one replaced record, or group: one exponential mechanism over all databases
     of `n_rows` rows. A replaced record moves the number c of records that a query counts by at most 1, so n
-    times the count of a database less n_rows times c by at most n_rows. **Assumes.** The number of records is
-    public, and values are in the domain. **Accuracy.** The `error` of `small_database_plan`. **Source.**
-    Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
+    times the count of a database less n_rows times c by at most n_rows.
+
+    **Assumes.** The number of records is public, and values are in the domain.
+
+    **Accuracy.** The `error` of `small_database_plan`.
+
+    **Source.** Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
 
     Examples
     --------
@@ -232,12 +237,15 @@ def multiplicative_weights(
     **Privacy.** (epsilon, delta) for one replaced record, or group, which moves the count of each query by at
     most 1. A round selects a query by its distance from the present shares, which are made of what is
     released, and releases its noisy count: an exponential mechanism and a count, each with half of the
-    round's cost. With delta, their zero-concentrated costs add up; without, their epsilons. **Assumes.** The
-    number of records is public, and values are in the domain.
+    round's cost. With delta, their zero-concentrated costs add up; without, their epsilons.
 
-    **Accuracy.** The `error` of `multiplicative_weights_plan`. **Source.** Hardt and Rothblum (2010); Bun,
-    Nissim and Stemmer (2016), Theorem 2.19; the rounds of Hardt, Ligett and McSherry (2012), with a step
-    eight times as long and its proof; the public start of Liu et al. (2021).
+    **Assumes.** The number of records is public, and values are in the domain.
+
+    **Accuracy.** The `error` of `multiplicative_weights_plan`.
+
+    **Source.** Hardt and Rothblum (2010); Bun, Nissim and Stemmer (2016), Theorem 2.19; the rounds of Hardt,
+    Ligett and McSherry (2012), with a step eight times as long and its proof; the public start of Liu et al.
+    (2021).
 
     Examples
     --------
@@ -489,11 +497,12 @@ class _MultiplicativeWeights(_CountingQueries):
 
 
 def database_error(domain_size: int, n_queries: int, n_rows: int) -> float:
-    """Return a bound on the greatest error of the answers of the best database of some rows. Draw the rows
-    from the records: with positive probability no answer moves by more than the first bound, by Hoeffding's
-    inequality and the union over queries. Or round the number of rows of each of d values down, and add the r
-    rows that are missing at the greatest remainders: those rounded down have remainders of at most r / d in
-    the mean, so together lose at most (d - r) r / d <= d / 4 rows, as many as the others gain.
+    """Return a bound on the greatest error of the answers of the best database of some rows.
+
+    Draw the rows from the records: with positive probability no answer moves by more than the first bound, by
+    Hoeffding's inequality and the union over queries. Or round the number of rows of each of d values down,
+    and add the r rows that are missing at the greatest remainders: those rounded down have remainders of at
+    most r / d in the mean, so together lose at most (d - r) r / d <= d / 4 rows, as many as the others gain.
     """
     drawn = math.sqrt((math.log(2) + math.log(n_queries)) / (2 * n_rows))
     return min(drawn, domain_size / (4 * n_rows))

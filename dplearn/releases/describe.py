@@ -131,9 +131,11 @@ def describe(
     part of the budget, and the noise that it buys (`CentralNoise`). One added record moves them by
     `added_squared_l2`, `added_l1` and 1. One group of at most m rows moves the distances by m times as much.
     With a learned domain: `LearnedRelease`. All else is made of the noisy sums.
-    **Accuracy.** The intervals of `Described.statistics`, and `describe_plan`. **Source.** Li, Miklau, Hay,
-    McGregor and Rastogi (2015) for sums from which all else is estimated; Hay, Rastogi, Miklau and Suciu
-    (2010) for trees.
+
+    **Accuracy.** The intervals of `Described.statistics`, and `describe_plan`.
+
+    **Source.** Li, Miklau, Hay, McGregor and Rastogi (2015) for sums from which all else is estimated; Hay,
+    Rastogi, Miklau and Suciu (2010) for trees.
 
     Examples
     --------

@@ -279,8 +279,10 @@ def grouped(
     is released with probability at most r^(1 - c_1) p + r^(1 - c_2) p + ...; since r^-c / c is convex, that
     is at most p max(m, r^(1 - m)), which is delta / 2. As for `stable_histogram`, the sum of this for either
     table covers them.
-    **Accuracy.** `Grouped.count_intervals`, `Grouped.mean_intervals`, and `grouped_plan`. **Source.** Dwork,
-    McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
+
+    **Accuracy.** `Grouped.count_intervals`, `Grouped.mean_intervals`, and `grouped_plan`.
+
+    **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
 
     Examples
     --------

@@ -379,11 +379,14 @@ def interior_point(
     Notes
     -----
     **Privacy.** (epsilon, 0) for one replaced record with "exponential", (epsilon, delta) with "recursive".
+
     **Assumes.** The number of records and the domain are public.
 
     **Accuracy.** With `plan.n_needed` records or more, the value is an interior point with probability at
-    least 1 - beta. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3; see `interior_point_code`
-    and `recursive_interior_point`.
+    least 1 - beta.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 3; see `interior_point_code` and
+    `recursive_interior_point`.
 
     Examples
     --------
@@ -521,10 +524,11 @@ def threshold_from_interior_point(
     t. If k examples with label 0 are at most a threshold c > t, at most m - min(m, k) points are at least c.
     At t there are m points on each side. So every interior point makes at most m - 1 errors, and a threshold
     with m - k points or more on each side, points at the threshold included, makes at most k.
-    `dplearn.theory.interior_point_examples` extends this to data without an error-free threshold. **Source.**
-    Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1), which fails for
-    ties, as no example is moved: if two records with label 0 are at the greatest code and m = 1, the
-    threshold there is wrong on both.
+    `dplearn.theory.interior_point_examples` extends this to data without an error-free threshold.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1), which
+    fails for ties, as no example is moved: if two records with label 0 are at the greatest code and m = 1,
+    the threshold there is wrong on both.
 
     Examples
     --------

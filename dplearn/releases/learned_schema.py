@@ -285,11 +285,13 @@ def learned_schema(
     **Privacy.** (epsilon, delta) for one replaced record. Proof: the two ends of a range are two selections
     by the exponential mechanism, whose ranks move by at most 1, so each is bounded range. The lists of all
     columns are one release of `frequent_keys`, whose rho is that of all selections together; half of delta is
-    the probability that it fails. The domains are post-processing. **Assumes.** The entries of
-    `guarantee.assumes`: types of columns are public. No cell is refused.
+    the probability that it fails. The domains are post-processing.
+
+    **Assumes.** The entries of `guarantee.assumes`: types of columns are public. No cell is refused.
 
     **Accuracy.** `learned_schema_plan` returns the error of the ends' ranks and the threshold of the lists.
     Numbers of magnitudes above 2**64, such as long identifiers, share a code, and so do those below 2**-64.
+
     **Source.** Smith (2011) for quantiles; Korolova, Kenthapadi, Mishra and Ntoulas (2009) for the lists.
 
     Examples

@@ -191,9 +191,12 @@ def mean(
     (1 + 2 w) / (2 w). The second is rounded down, which adds less than a step, to a whole number below the
     next. A replaced group moves the sums by as many times that as rows of it take part; so many times as many
     are added up.
-    **Assumes.** The number of records, or of groups, is public. **Accuracy.** `Mean.interval`, the `error` of
-    `mean_plan`, and a millionth of the distance by rounding. **Source.** Dwork, McSherry, Nissim and Smith
-    (2006).
+
+    **Assumes.** The number of records, or of groups, is public.
+
+    **Accuracy.** `Mean.interval`, the `error` of `mean_plan`, and a millionth of the distance by rounding.
+
+    **Source.** Dwork, McSherry, Nissim and Smith (2006).
 
     Examples
     --------
@@ -299,8 +302,9 @@ def std(
 
     Notes
     -----
-    **Privacy.** As for `mean`, whose recipe it is. **Accuracy.** `Std.interval`, and the `error` of
-    `std_plan`.
+    **Privacy.** As for `mean`, whose recipe it is.
+
+    **Accuracy.** `Std.interval`, and the `error` of `std_plan`.
 
     Examples
     --------

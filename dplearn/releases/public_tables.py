@@ -34,6 +34,7 @@ def towards(counts: NDArray[Any], start: Floats64, variance: Any, axis: int | No
 
 def along(counts: Floats64, start: Floats64, other: Floats64, variance: float) -> Floats64:
     """Return the point between a start and another one that is nearest to counts; `other`, for much noise.
+
     Only the noise in that direction matters. The share of the way is the mean given the counts, with prior
     normal(1, 1).
     """

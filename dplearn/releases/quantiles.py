@@ -263,8 +263,11 @@ def quantiles(
     replaced record, e / 2 for one added or removed, and m e for a replaced group, of which at most m records
     leave and at most m enter. So e is epsilon, 2 epsilon, or epsilon / m. With `intervals` half of epsilon
     takes its place; the other half is for numbers of records in cells, as in the proof of `describe`.
+
     **Assumes.** All values lie in the domain, and the entries of `guarantee.assumes`.
+
     **Accuracy.** `quantiles_plan` returns bounds on the rank errors, without data.
+
     **Source.** Smith (2011) for one quantile, by permute-and-flip (McKenna and Sheldon, 2020) of at most
     4,096 values; Kaplan, Schnapp and Stemmer (2022) for several, corrected for ties and for replaced
     records; for many that are far apart after Imola and others (2025), with a proof of our own.

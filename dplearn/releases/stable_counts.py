@@ -121,9 +121,12 @@ def stable_counts(
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record; for "add_remove", for one
-    added or removed record. **Accuracy.** See `StableCounts.error`. A key with a count of at least the plan's
-    `threshold` + t is released unless its noise is below -t. **Source.** As for
-    `dplearn.mechanisms.stable_histogram`.
+    added or removed record.
+
+    **Accuracy.** See `StableCounts.error`. A key with a count of at least the plan's `threshold` + t is
+    released unless its noise is below -t.
+
+    **Source.** As for `dplearn.mechanisms.stable_histogram`.
 
     Examples
     --------

@@ -620,8 +620,9 @@ class LearnedRelease(Release[Any]):
     """The recipe of a release about a table whose schema is released first, from a share of its budget.
 
     **Privacy.** `SchemaRelease`, then the `inner` release with a domain that is a function of the released
-    schema, composed by `dplearn.releases.schema_fits`. **Assumes.** A row is one record; types of columns are
-    public.
+    schema, composed by `dplearn.releases.schema_fits`.
+
+    **Assumes.** A row is one record; types of columns are public.
     """
 
     takes = "frame"

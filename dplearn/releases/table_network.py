@@ -632,9 +632,10 @@ def released_tables(
     range with the budget's epsilon. Adaptive costs add up as in `TableBudget.of`; the model is
     post-processing. What is counted of public rows is a public number.
 
-    **Accuracy.** The plan's `expected_tv` for base tables. **Source.** Zhang, Cormode, Procopiuc, Srivastava
-    and Xiao (2017), PrivBayes; McKenna, Mullins, Sheldon and Miklau (2022), AIM, for candidates charged for
-    their noise. The quality is ours.
+    **Accuracy.** The plan's `expected_tv` for base tables.
+
+    **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017), PrivBayes; McKenna, Mullins, Sheldon
+    and Miklau (2022), AIM, for candidates charged for their noise. The quality is ours.
     """
     layout, n = plan.layout, plan.n_samples
     sizes = layout.sizes

@@ -103,10 +103,11 @@ _WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges 
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """An encoding of the columns of a table as columns of numbers from -1 to 1. Unordered values are one-hot
-    encoded. Bounded numbers are scaled to -1..1, bits are 0 or 1, and floats, which have no bounds, become
-    arsinh(x) / 12, about sign(x) log(2 |x|) / 12 for large |x|, clipped to -1..1. If numbers may be missing,
-    a missing one becomes 0, and a further column is 1 for it.
+    """An encoding of the columns of a table as columns of numbers from -1 to 1.
+
+    Unordered values are one-hot encoded. Bounded numbers are scaled to -1..1, bits are 0 or 1, and floats,
+    which have no bounds, become arsinh(x) / 12, about sign(x) log(2 |x|) / 12 for large |x|, clipped to
+    -1..1. If numbers may be missing, a missing one becomes 0, and a further column is 1 for it.
     """
 
     domain: Product

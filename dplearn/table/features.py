@@ -50,10 +50,11 @@ COMPLEX = (complex, np.complexfloating)
 
 
 def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
-    """Return X as a numeric array, an array of unconverted cells, or a data frame. A numeric array keeps its
-    type, which counts as public; other input is read cell by cell. With `reset`, in `fit`, `n_features_in_`
-    and `feature_names_in_` are set; otherwise X must agree with them, or be a data frame with at least a
-    schema's columns. The domain None means numbers without missing values.
+    """Return X as a numeric array, an array of unconverted cells, or a data frame.
+
+    A numeric array keeps its type, which counts as public; other input is read cell by cell. With `reset`, in
+    `fit`, `n_features_in_` and `feature_names_in_` are set; otherwise X must agree with them, or be a data
+    frame with at least a schema's columns. The domain None means numbers without missing values.
     """
     X = X if isinstance(X, np.ndarray) else table_in_memory(X)
     if is_frame(X):

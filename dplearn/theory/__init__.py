@@ -1,5 +1,6 @@
-"""Calculators for theory: sample sizes, dimensions, lower bounds, and the settings published in papers. No
-code that runs on private data imports this package.
+"""Calculators for theory: sample sizes, dimensions, lower bounds, and the settings published in papers.
+
+No code that runs on private data imports this package.
 """
 
 from dplearn._documented import Calculator

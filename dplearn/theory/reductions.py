@@ -1,5 +1,6 @@
-"""Reductions between private interior points, counts, learning of thresholds and of distributions. Each takes
-a private algorithm as a callable, and bounds the change of its input for one replaced record.
+"""Reductions between private interior points, counts, learning of thresholds and of distributions.
+
+Each takes a private algorithm as a callable, and bounds the change of its input for one replaced record.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,8 +55,9 @@ def interior_point_from_counts(
     **Privacy.** That of `release`: one replaced record replaces one of its codes.
 
     **Accuracy.** Half of the padding is the least code and half the greatest. If every estimate has an error
-    of less than n / 2, some of the data are at most the returned code, and some are at least it. **Source.**
-    Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, item 1.
+    of less than n / 2, some of the data are at most the returned code, and some are at least it.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, item 1.
 
     Examples
     --------
@@ -117,6 +119,7 @@ def interior_point_from_threshold_learner(
 
     **Accuracy.** The lower half of the data has label 1 and the upper half label 0, moved half a step up, so
     that an error-free threshold exists for all ties. A threshold outside the data makes n / 2 errors.
+
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 2 (and, with `SecretSampleClassifier`,
     Theorem 5.6, item 2). The half step is added here.
 
@@ -182,8 +185,10 @@ def threshold_from_corner_learner(
     labels the rows of a column as the column's threshold does, or all rows 0, as the threshold -1 does, which
     is returned then. So the errors of all columns add up to those of the corner, and fewer than d / c columns
     have more than c alpha n. The columns are distributed alike, so `learn` does not know which one is
-    private. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 6.4, there for conjunctions of d
-    concepts of any class with a point that every concept gives label 1.
+    private.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 6.4, there for conjunctions of d concepts of
+    any class with a point that every concept gives label 1.
 
     Examples
     --------
@@ -255,8 +260,10 @@ def learner_from_release(
     **Accuracy.** If every estimate has an error of at most a, the returned concept has at most 4 a errors
     more than the best: the estimated difference of the errors of two concepts has four estimates in it. This
     is attained. So with estimates within alpha n, which two releases have with probability 1 - 2 beta, the
-    excess is at most 4 alpha n. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 6.8, after Gupta,
-    Hardt, Roth and Ullman (2011) and Beimel, Nissim and Stemmer (2013). The constants are ours.
+    excess is at most 4 alpha n.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 6.8, after Gupta, Hardt, Roth and Ullman (2011)
+    and Beimel, Nissim and Stemmer (2013). The constants are ours.
 
     Examples
     --------
@@ -314,6 +321,7 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
     **Accuracy.** If each answer is within alpha of the records' mean, so is the empirical distribution, and
     each answer of the learned one is within 2 alpha of it. For independent records, `generalisation_failure`
     or, for all thresholds, `dkw_bound` bounds the distance from the means of the population, which is added.
+
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.8; Dwork, Naor, Reingold, Rothblum and
     Vadhan (2009). Here the discrepancy is minimised, so that alpha need not be known.
 

@@ -366,8 +366,10 @@ def nonadaptive_chance(n_bits: int, n_queries: int, tolerance: Any) -> float:
     **Accuracy.** 1/2 - n_queries / (8 * tolerance**2 * 2**d), for answers in [-1, 1] within `tolerance` and a
     uniform masked parity of d bits: a learner that cannot distinguish a parity from its complement errs on
     half of the records with mask 0, and by Parseval's identity a query does so for at most 1 / (4 *
-    tolerance**2) of them. **Source.** Kasiviswanathan et al. (2011), Theorem 5.16, for tolerance 2**(-d/3):
-    it states 1/2 - t / 2**(d/3 + 2) for t queries, and its proof gives 1/2 - t / 2**(d/3 + 3), as here.
+    tolerance**2) of them.
+
+    **Source.** Kasiviswanathan et al. (2011), Theorem 5.16, for tolerance 2**(-d/3): it states 1/2 - t /
+    2**(d/3 + 2) for t queries, and its proof gives 1/2 - t / 2**(d/3 + 3), as here.
     """
     d = check_count("n_bits", n_bits, low=1)
     given = check_count("n_queries", n_queries) / (

@@ -89,9 +89,11 @@ def simulate_locally(
     Notes
     -----
     **Privacy.** (epsilon, 0), for one replaced record, even if the collector of the reports is not trusted,
-    and under the assumptions of `LocalOracle`: queries use disjoint sets of records. **Accuracy.** With
-    probability at least 1 - beta all answers are within the tolerance. **Source.** Kasiviswanathan et al.
-    (2011), Theorem 5.7, with the constants of `query_sample_size`.
+    and under the assumptions of `LocalOracle`: queries use disjoint sets of records.
+
+    **Accuracy.** With probability at least 1 - beta all answers are within the tolerance.
+
+    **Source.** Kasiviswanathan et al. (2011), Theorem 5.7, with the constants of `query_sample_size`.
 
     Examples
     --------
@@ -211,8 +213,9 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
     Notes
     -----
     **Privacy.** (epsilon, 0), for one replaced record, if requests depend on the records through earlier
-    reports only: the epsilons of its reports add up to at most epsilon. **Source.** Kasiviswanathan et al.
-    (2011), Definition 5.3.
+    reports only: the epsilons of its reports add up to at most epsilon.
+
+    **Source.** Kasiviswanathan et al. (2011), Definition 5.3.
 
     Examples
     --------
@@ -292,16 +295,19 @@ def simulate_by_queries(
 
     Notes
     -----
-    **Privacy.** That of `oracle`, since records are accessed through it only. **Assumes.** The algorithm is
-    meant for independent records from the distribution that `oracle` answers about, and its requests depend
-    on earlier reports only. All answers are within the tolerance given to `ask`; for an oracle such as
-    `central` add the probability of failure to beta: .05 for each of `n_queries`.
+    **Privacy.** That of `oracle`, since records are accessed through it only.
+
+    **Assumes.** The algorithm is meant for independent records from the distribution that `oracle` answers
+    about, and its requests depend on earlier reports only. All answers are within the tolerance given to
+    `ask`; for an oracle such as `central` add the probability of failure to beta: .05 for each of
+    `n_queries`.
 
     **Accuracy.** The result's distribution, over all draws and over independent records, is within beta of
     the exact one in total variation; see docs/theory/queries.md for the proof. The expected number of queries
     for a report, or for the reports of one record in a round, of cost e together, is at most ((1 + 2 x)
     exp(e) + x) / (1 - x), with x = beta / (2 t + beta), and one more if the record has reported before; in
     one round it is ln(2 t / beta) times as many. If a population's records repeat, give it `weights`.
+
     **Source.** Kasiviswanathan et al. (2011), Lemma 5.8, with tolerances beta / (3 exp(2 epsilon) t); here
     they are x / (exp(epsilon) - exp(-epsilon)), which is enough.
 
@@ -355,12 +361,13 @@ def _driven(algorithm: Callable[[], Rounds], answer: Callable[[Sequence[Request]
 
 
 class Rejection:
-    """Draws a random record's reports, given its earlier reports, by rejection sampling. A candidate w has
-    the probability q(w) that a reference record reports it. Let h(z) be P[z reports w and all earlier
-    reports], divided by that of the reference: between 1/E and E, E = exp of the sum of the epsilons, rounded
-    up. Accepted with a probability proportional to the mean of h, w has the wanted distribution. `off` bounds
-    its total variation distance, and the probability that none of the first `most` candidates is accepted;
-    answers must be within `tolerance`.
+    """Draws a random record's reports, given its earlier reports, by rejection sampling.
+
+    A candidate w has the probability q(w) that a reference record reports it. Let h(z) be P[z reports w and
+    all earlier reports], divided by that of the reference: between 1/E and E, E = exp of the sum of the
+    epsilons, rounded up. Accepted with a probability proportional to the mean of h, w has the wanted
+    distribution. `off` bounds its total variation distance, and the probability that none of the first `most`
+    candidates is accepted; answers must be within `tolerance`.
     """
 
     def __init__(self, past: list[tuple[Request, int]], now: list[Request], off: Fraction, dice: Dice):
@@ -581,9 +588,10 @@ def query_sample_size(
     **Accuracy.** "local", for one query: a report is an unbiased estimate of the record's value in a range of
     width W = width / (2 p - 1), p = 1 / (1 + exp(-epsilon)), so Hoeffding's inequality gives n = W**2 ln(2 /
     beta) / (2 tolerance**2). Queries use disjoint records, at beta / queries each. "central": the bounds on
-    the sampling error and on the noise, at half of beta each, must sum to at most `tolerance`. **Source.**
-    Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record adds Laplace
-    noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).
+    the sampling error and on the noise, at half of beta each, must sum to at most `tolerance`.
+
+    **Source.** Kasiviswanathan et al. (2011), Lemma 5.6 and Theorem 5.7, with constants; there each record
+    adds Laplace noise, and n is of order t ln(t / beta) b**2 / (epsilon**2 tolerance**2).
 
     Examples
     --------

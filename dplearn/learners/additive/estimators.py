@@ -315,6 +315,7 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
 
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
     the shapes of most tables. `plan(n_samples).deviation` is the noise in one number of the first sums.
+
     **Source.** Generalised additive models are by Hastie and Tibshirani (1986), and linear functions of
     kernels to landmarks by Williams and Seeger (2001); the private algorithm is ours.
 
@@ -562,6 +563,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
     the shapes of most tables. `plan(n_samples).deviation` is the noise in one number of the first sums.
+
     **Source.** As for `AdditiveClassifier`, and Huber (1964) for clipped residuals; the private algorithm is
     ours.
 

@@ -374,8 +374,9 @@ class SquaredLoss(NumberLoss):
         return type(self)(round(mean * STEPS), scale)._base(spread)
 
     def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:
-        """Return the base in the unit of the spread of residuals, and by what margins are multiplied. The
-        mean square of the start follows from the spread V' of its residuals. With the variance V of the
+        """Return the base in the unit of the spread of residuals, and by what margins are multiplied.
+
+        The mean square of the start follows from the spread V' of its residuals. With the variance V of the
         target, the weight w and the sum E of mean squares it is V' - V + 2 w E: the mean product of target
         and shape is the mean square of the shape.
         """
@@ -434,8 +435,9 @@ def target_query(bits: int) -> StatisticalQuery:
 
 
 def shortened(residuals: NDArray[Any], reach: int) -> Integers:
-    """Return residuals of Euclidean norm at most `reach`, each a multiple of its own, rounded towards 0. They
-    are whole numbers; floats are exact, since all products and sums are below 2**52.
+    """Return residuals of Euclidean norm at most `reach`, each a multiple of its own, rounded towards 0.
+
+    They are whole numbers; floats are exact, since all products and sums are below 2**52.
     """
     floats = np.asarray(residuals, dtype=np.float64)
     squares = np.maximum(np.einsum("ij,ij->i", floats, floats), 1).astype(np.int64)

@@ -210,12 +210,13 @@ class Path:
         self._ridges: list[Floats64] = []
 
     def move(self, mean: Floats64, noise: float) -> None:
-        """Move the weights, given the mean gradient and the variance of its noise. Let P be the prior
-        variances, H the curvature, u the noise variance of one gradient, and v that of the mean of all. A
-        step moves the weights by the rate times (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P
-        (weights - start)), where to divide by H or P is to multiply by the inverse matrix. The caution c
-        keeps the noise of single steps out of the weights, where it would make residuals so large that they
-        are clipped.
+        """Move the weights, given the mean gradient and the variance of its noise.
+
+        Let P be the prior variances, H the curvature, u the noise variance of one gradient, and v that of the
+        mean of all. A step moves the weights by the rate times (H + (1 + (v + c u) / H) / P)^-1 (gradient -
+        (1 + v / H) / P (weights - start)), where to divide by H or P is to multiply by the inverse matrix.
+        The caution c keeps the noise of single steps out of the weights, where it would make residuals so
+        large that they are clipped.
         """
         start, priors = self.start, self.start.features.priors
         self.points.append(self.weights)

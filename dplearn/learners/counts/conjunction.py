@@ -109,8 +109,10 @@ class ConjunctionClassifier(RuleClassifier):
     + 1 / C) in place of beta, for C values of all columns; a constant label of greater error is selected with
     probability at most beta / 10 + B / C. "local" is the algorithm of the source, without this selection. If
     a few per cent of the labels are wrong, valid conditions are dropped: use
-    `ExponentialMechanismClassifier`. **Source.** Kearns (1998) for the algorithm by statistical queries;
-    Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model.
+    `ExponentialMechanismClassifier`.
+
+    **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
+    Raskhodnikova and Smith (2011), Section 5, for the local model.
 
     Examples
     --------

@@ -133,9 +133,11 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
     **Accuracy.** With probability at least 1 - beta, the noise in every released share of a class and a bin
     is at most `plan(n_samples).tolerance`. A fit warns if the standard deviation of that noise is at least
-    the average share of a class. **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy
-    sums; Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model. The
-    pseudo-counts proportional to the noise, and the class shares pooled over all columns, are ours.
+    the average share of a class.
+
+    **Source.** Blum, Dwork, McSherry and Nissim (2005) for naive Bayes by noisy sums; Kasiviswanathan, Lee,
+    Nissim, Raskhodnikova and Smith (2011), Section 5, for the local model. The pseudo-counts proportional to
+    the noise, and the class shares pooled over all columns, are ours.
 
     Examples
     --------

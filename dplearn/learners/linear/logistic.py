@@ -152,10 +152,11 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     the same norms, and the first query is for the number of records.
 
     **Accuracy.** With probability at least 1 - beta, the noise in every number of the first gradient is at
-    most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more. **Source.**
-    Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for statistical queries. The rows
-    of one length in a released metric, the gradient whose label part is queried once, and the calibration by
-    histograms are ours.
+    most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for statistical
+    queries. The rows of one length in a released metric, the gradient whose label part is queried once, and
+    the calibration by histograms are ours.
 
     Examples
     --------

@@ -98,10 +98,11 @@ def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
 
     **Accuracy.** The ridge is optimal, given the noise, for the weights' prior variance: 2 / k for k classes,
     or the variance of label gradients beyond the noise. The released average of steps has less noise.
-    Histograms of scores calibrate the scale, and of two classes the offset. **Source.** Kasiviswanathan, Lee,
-    Nissim, Raskhodnikova and Smith (2011), Section 5; Nesterov (1983) for accelerated steps; Platt (1999) for
-    the calibration. The rows of one norm in a released metric, the split of the gradient, and the histograms
-    are ours.
+    Histograms of scores calibrate the scale, and of two classes the offset.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5; Nesterov (1983) for
+    accelerated steps; Platt (1999) for the calibration. The rows of one norm in a released metric, the split
+    of the gradient, and the histograms are ours.
     """
     weights = None
     if plan.class_weight is not None:
@@ -204,9 +205,10 @@ class Steps:
     step_variance: float
 
     def variances(self, curvature: float) -> NDArray[np.float64]:
-        """Return the variance of the noise in the weights of a class, in each direction. Each noise is
-        propagated through the later steps, which are linear in it if the loss has constant curvature, as is
-        assumed.
+        """Return the variance of the noise in the weights of a class, in each direction.
+
+        Each noise is propagated through the later steps, which are linear in it if the loss has constant
+        curvature, as is assumed.
         """
         bounds, ridges = self.directions.curvature_bounds[:, 0], self.ridges[:, 0]
         weights = ahead = total = np.zeros_like(bounds)
@@ -276,10 +278,11 @@ class _Directions:
         return np.asarray(self.mean_weight * _CURVATURE * np.maximum(self.energies, least))[:, None]
 
     def ridges(self, variance: float, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ridges for gradients with noise of this variance, of shape (r, 1). With curvature b,
-        noise of variance v and weights of prior variance p, the optimal ridge is v / (b p). Here p is 2 / k
-        for k classes, or the variance of the label gradients beyond the noise, if greater; the longest
-        direction carries the offset, of prior variance _FREE times as great.
+        """Return the ridges for gradients with noise of this variance, of shape (r, 1).
+
+        With curvature b, noise of variance v and weights of prior variance p, the optimal ridge is v / (b p).
+        Here p is 2 / k for k classes, or the variance of the label gradients beyond the noise, if greater;
+        the longest direction carries the offset, of prior variance _FREE times as great.
         """
         bounds, shown = self.curvature_bounds, labels[:-1]
         beyond = float((shown**2).sum()) - shown.size * variance
@@ -453,6 +456,7 @@ def calibrate(
     -----
     **Accuracy.** Platt scaling on the bin midpoints, with Gaussian priors whose weight vanishes with the
     noise: one on the slope around `slope`, one on the offset around the logit of the label's share.
+
     **Source.** Platt (1999); the use of a histogram in place of records is ours.
     """
     middles = (edges[1:] + edges[:-1]) / 2

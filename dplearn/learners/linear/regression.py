@@ -290,6 +290,7 @@ class LinearRegressor(PrivateRegressor):
 
     **Accuracy.** With probability at least 1 - beta, the noise in the mean product of every numeric column
     with the target is at most `plan(n_samples).tolerance`. A fit warns if `noise_to_signal` is 1 or more.
+
     **Source.** Wang (2018), AdaSSP: noisy second moments, and a ridge from the known noise. The shortening of
     rows with their targets, and the posterior mean by empirical Bayes, are ours.
 

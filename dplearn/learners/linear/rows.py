@@ -117,6 +117,7 @@ class OneHotRows(Columns):
 
     def squares(self, gram: NDArray[Any]) -> NDArray[Any]:
         """Return x @ gram @ x of each row x, for a symmetric matrix, in its type.
+
         Those of whole numbers are exact if no sum of products of two exceeds 2**53, and of three 2**62.
         """
         at, size, kind = self.layout.numbers, self.layout.size, gram.dtype

@@ -98,7 +98,9 @@ class MaskedParityClassifier(RuleClassifier):
 
     **Accuracy.** If a masked parity labels all records, masks are fair coins and indices are uniform, the
     probability that another rule is released is at most `plan(n_samples, n_features=...).failure`; x may have
-    any distribution. **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5.3.
+    any distribution.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5.3.
 
     Examples
     --------
@@ -284,8 +286,10 @@ def learn_masked_parity(
 
     **Accuracy.** If masks are fair coins and indices are uniform, the result is correct if the error of every
     answer with "cells" is below 1 / (4 d) in the first round and below 1/4 in the second; with "hadamard"
-    below twice that. **Source.** Kasiviswanathan et al. (2011), Section 5.3.1, with the share of one cell a
-    query; here signed sums, whose sign is the result.
+    below twice that.
+
+    **Source.** Kasiviswanathan et al. (2011), Section 5.3.1, with the share of one cell a query; here signed
+    sums, whose sign is the result.
     """
     if second is None:
         signs = _signs(oracle, partial(_shown_or_plain, n_bits), n_bits + 1, first)
@@ -429,6 +433,7 @@ def masked_parity_sample_size(
     Notes
     -----
     **Accuracy.** For masks that are fair coins, and uniform indices; the bits may have any distribution.
+
     **Source.** Kasiviswanathan et al. (2011), Proposition 5.18 with Theorem 5.7, which requires order d**3
     ln(d / beta) / epsilon**2 locally, as each query is about one cell.
 
@@ -467,6 +472,7 @@ def signs_failure(
     n: Any, *, size: int, wanted: int, epsilon: Any, trust_model: str, way: str
 ) -> NDArray[np.float64]:
     """Return a bound on the probability that some estimated sign is wrong, for each number of records.
+
     **Accuracy.** Of `size` cells, the signs of `wanted` ones are estimated. Chernoff's bound: the
     contribution x of a record to the signed count is +1 with probability p+ and -1 with probability p-. The
     minimum over t of E exp(-t x) is 1 - (sqrt(p+) - sqrt(p-))**2, and the bound is its n-th power. With

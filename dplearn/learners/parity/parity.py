@@ -121,9 +121,10 @@ class ParityClassifier(SeveralOutputsClassifier):
 
     **Accuracy.** For records that a parity labels, the error is at most alpha with probability at least 1 -
     beta from `plan(n_samples, n_features=...).n_needed` records on: with "elimination" and "agnostic" for any
-    distribution of the records, with "stable" if the bits are independent fair coins. **Source.**
-    Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination", Section 3 for
-    "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
+    distribution of the records, with "stable" if the bits are independent fair coins.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination",
+    Section 3 for "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
 
     Examples
     --------
@@ -320,9 +321,10 @@ def _elimination_sizes(
 
 
 def released_by_elimination(equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions | None:
-    """Solve a random sample of the equations of each part, and select a solution on further records. Privacy:
-    a record is either in one part, whose candidate costs epsilon, or among the test records, on which the
-    selection costs epsilon, since one replaced record changes the errors of each by at most 1.
+    """Solve a random sample of the equations of each part, and select a solution on further records.
+
+    Privacy: a record is either in one part, whose candidate costs epsilon, or among the test records, on
+    which the selection costs epsilon, since one replaced record changes the errors of each by at most 1.
     """
     privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
     tested, rest = places[: plan.test_size], places[plan.test_size :]
@@ -354,10 +356,11 @@ def _stable_sizes(
 
 
 def released_if_stable(equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions | None:
-    """Let each part vote for its solution, if it has one, and release the winner if it is stable. If a part
-    has several solutions, it votes for the one without the dependent columns, the same for each part with
-    this row space. Privacy: one replaced record changes, adds or removes one vote, and the winner is released
-    by its distance to instability.
+    """Let each part vote for its solution, if it has one, and release the winner if it is stable.
+
+    If a part has several solutions, it votes for the one without the dependent columns, the same for each
+    part with this row space. Privacy: one replaced record changes, adds or removes one vote, and the winner
+    is released by its distance to instability.
     """
     parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
     solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]

@@ -98,8 +98,10 @@ class CornerClassifier(RuleClassifier):
     error is above alpha, records of the inner label are beyond the cut of some column with probability above
     alpha / k, for k columns. From `plan(n_samples).n_needed` records on, such a cut has fewer than m records
     beyond it with probability at most .4 beta; a constant label with an error above alpha is selected with
-    probability at most .2 beta (see `learners.rules.constant`). **Source.** Bun, Nissim, Stemmer and Vadhan
-    (2015), Section 6, for the class and for the lower bound; the learner is ours.
+    probability at most .2 beta (see `learners.rules.constant`).
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for the class and for the lower bound; the
+    learner is ours.
 
     Examples
     --------

@@ -122,9 +122,11 @@ class ExponentialMechanismClassifier(RuleClassifier):
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
     ratio is just above exp(-epsilon / 2). For a drawn class, `n_needed_agnostic` of `plan(n_samples)` is the
     least number over kappa for which `representation_failure` is at most beta, if the members miss the best
-    target with probability miss(kappa). **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith
-    (2011), Section 3; for public features and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao
-    (2014), Section 1.2. The cuts at values and their sample sizes are ours.
+    target with probability miss(kappa).
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
+    and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
+    their sample sizes are ours.
 
     Examples
     --------

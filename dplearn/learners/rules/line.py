@@ -120,6 +120,7 @@ class LineClassifier(RuleClassifier):
     probability at least 1 - beta for `plan(n_samples).n_needed` records. If no line labels them, "pure"
     selects a line with nearly the least errors; "stability" ignores records with the first label, abstains
     unless one line or point has a large lead, and takes time quadratic in the number of distinct points.
+
     **Source.** Feldman and Xiao (2014), Theorem 12 and Appendix B, where the leading hypothesis of disjoint
     samples is released (`dplearn.theory.published_line_sample_size`).
 

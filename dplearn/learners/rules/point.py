@@ -164,6 +164,7 @@ class PointClassifier(SeveralOutputsClassifier):
     `plan(n_samples).n_needed` records on. If no rule labels the records, "hashing" selects one with nearly
     the least errors, and "sanitizer" does so among published keys; "stability" abstains unless one key has a
     large lead, and with several outputs likely releases the key with the most records of equal labels.
+
     **Source.** Beimel, Nissim and Stemmer (2013) for "stability". Beimel, Kasiviswanathan and Nissim (2010)
     for "hashing". Feldman and Xiao (2014) for public hashes as one-way protocols, which `n_keys` and
     `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs, and Lemma 3.7 for

@@ -399,11 +399,12 @@ def silences(privacy: ApproxDP) -> NDArray[np.float64]:
 
 
 def unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
-    """Return the probability that a stable histogram does not publish a key of probability alpha. A count c
-    below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another with
-    probability r**(c - t + 1) / (1 + r); a count of 0 never is. The mean of r**c, for c binomial and at least
-    t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at least
-    t; and so for the mean of r**-c.
+    """Return the probability that a stable histogram does not publish a key of probability alpha.
+
+    A count c below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another
+    with probability r**(c - t + 1) / (1 + r); a count of 0 never is. The mean of r**c, for c binomial and at
+    least t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at
+    least t; and so for the mean of r**-c.
     """
     threshold, ratio = histogram_threshold(epsilon, delta)
     if n < threshold:

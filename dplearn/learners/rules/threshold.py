@@ -99,9 +99,10 @@ class ThresholdClassifier(RuleClassifier):
 
     **Accuracy.** With probability at least 1 - beta, the training error exceeds the least by at most
     `plan(n_samples).excess_error`: with "exponential" for all labels, with "interior_point" for labels that
-    some threshold separates. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for
-    "interior_point"; Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3, for
-    "exponential".
+    some threshold separates.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for "interior_point"; Kasiviswanathan, Lee,
+    Nissim, Raskhodnikova and Smith (2011), Section 3, for "exponential".
 
     Examples
     --------
@@ -370,8 +371,10 @@ def by_errors(
     """Select a threshold by the exponential mechanism, scored by training errors.
 
     **Privacy.** `privacy`, for one replaced record, which changes the errors of each threshold by at most 1,
-    for values in public domains. **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011),
-    Section 3; here a constant counts as two thresholds a column.
+    for values in public domains.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; here a constant
+    counts as two thresholds a column.
     """
     concepts = _ColumnThresholds(Product([column.places for column in columns]))
     profile = concepts.error_profile(places, y)
@@ -393,8 +396,9 @@ def by_interior_point(
 
     **Privacy.** `privacy`, for one replaced record: it changes the errors of each cut by at most 1, and so
     the least errors of a column and direction, by which these are selected. Given the released pair,
-    `threshold_between` selects the cut with the rest of epsilon. **Source.** Bun, Nissim, Stemmer and Vadhan
-    (2015), Lemma 5.7, for one column and one direction.
+    `threshold_between` selects the cut with the rest of epsilon.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for one column and one direction.
     """
     epsilon, sized = epsilon_of(privacy), zip(columns, places, strict=True)
     errors = [wrong for column, each in sized for wrong in least_errors(each, y, column.size)]
@@ -412,10 +416,12 @@ def threshold_between(
     """Return a code with, probably, few lower records above it and few other records at or below it.
 
     **Privacy.** `privacy`, for one replaced record: it replaces at most two points of
-    `dplearn.releases.threshold_from_interior_point`, each at half of epsilon. **Accuracy.** If exactly the
-    lower records are at or below some cut, an interior point makes at most m - 1 errors, and a point of
-    quality m - k at most k. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, corrected for
-    ties.
+    `dplearn.releases.threshold_from_interior_point`, each at half of epsilon.
+
+    **Accuracy.** If exactly the lower records are at or below some cut, an interior point makes at most m - 1
+    errors, and a point of quality m - k at most k.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, corrected for ties.
     """
     one_point = ApproxDP(epsilon_of(privacy) * Fraction(1, 2))
     point = partial(interior_point_code, privacy=one_point, dice=dice)
@@ -562,9 +568,10 @@ def threshold_sample_size(
     each. (2) Any labels: the mistakes of a threshold are the records labelled 1 on one side of its cut, and
     those labelled 0 on the other: 4 n_columns families of growing sets, see `chained_sample_size`. The
     learner has an eighth of beta with "exponential", else a half. (3) "exponential": the union bound over all
-    cuts of all columns, `representation_sample_size`. **Source.** Bun, Nissim, Stemmer and Vadhan (2015),
-    Lemma 5.8, with binomial tails in place of its Chernoff bound; Massart (1990) for the constant of the
-    second bound.
+    cuts of all columns, `representation_sample_size`.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.8, with binomial tails in place of its
+    Chernoff bound; Massart (1990) for the constant of the second bound.
 
     Examples
     --------

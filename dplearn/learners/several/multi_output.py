@@ -104,9 +104,10 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     events costs at most `epsilon` at `delta`, by the best theorem of `dplearn.privacy.Composition`.
 
     **Accuracy.** That of `estimator` with the share of the budget, for each output by itself: if each fails
-    with probability at most beta, some of k outputs fails with probability at most k beta. **Source.** Bun,
-    Nissim and Stemmer (2016), Observation 3.2, and with `X_public` Lemma 3.7, where public rows take the
-    place of a sanitizer. There composition is basic or advanced.
+    with probability at most beta, some of k outputs fails with probability at most k beta.
+
+    **Source.** Bun, Nissim and Stemmer (2016), Observation 3.2, and with `X_public` Lemma 3.7, where public
+    rows take the place of a sanitizer. There composition is basic or advanced.
 
     Examples
     --------

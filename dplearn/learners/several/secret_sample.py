@@ -66,8 +66,10 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
 
     **Accuracy.** If on every distribution, with probability at least 1 - beta over `sample_size` records, the
     error of `estimator` is at most alpha, then with probability at least 1 - beta the training error of this
-    classifier is at most alpha. **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.9, with n = 9 m;
-    here n is any number for which the guarantee holds.
+    classifier is at most alpha.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.9, with n = 9 m; here n is any number for
+    which the guarantee holds.
 
     Examples
     --------

@@ -373,10 +373,12 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     any other, as by a replaced record: the noise is the same, and not half of it. An estimate of the number
     of records is a release before the others; its price and theirs compose to (epsilon, delta): rho adds up
     with Gaussian noise, epsilon otherwise.
+
     **Accuracy.** With probability at least .95, `max_queries` rows on which a label leads by at least
     `plan(n).least_lead` votes are all answered with that label. "sparse_vector" processes all `max_queries`
     rows, with probability at least .95, if `plan(n).least_decided` of them are such rows; the other
     aggregations always do.
+
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
 
@@ -533,9 +535,11 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     -----
     **Privacy.** As for `SubsampleAggregateClassifier`, with scores instead of votes: one record changes one
     teacher, and one score in each histogram or one term of each sum. Bins are public.
+
     **Accuracy.** The error is at most `plan(n).error` with probability at least .95. With "sparse_vector"
     this holds for answered scores; a score is answered if the number of teachers in one bin, or in one
     shifted bin, exceeds half of the teachers by `plan(n).least_lead` / 2.
+
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 6 to 8. There the threshold is too low for
     the noise, and the distance has sensitivity 2 (see docs/errata.md); here both are as for
     `SubsampleAggregateClassifier`, with two unstable tests for an abstention. The noisy means are ours.

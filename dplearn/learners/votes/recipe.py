@@ -430,6 +430,7 @@ def drawn_shards(n: int, k: int, dice: Dice) -> list[NDArray[np.int64]]:
     except for the one in which the further record is missing. So one teacher differs: it is a function of the
     rows of its own shard, in order, and of its number. All that follows is private for one changed teacher,
     for every value of the draws, so it is private for their mixture, too: their distribution is the same.
+
     **Assumes.** The draws stay secret: with a published seed the records behind the further one would take
     the draws of those before them, and every shard would change.
     """

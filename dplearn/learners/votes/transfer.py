@@ -164,8 +164,10 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
     -----
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record. One record is in one shard and
     changes one vote on each query. For one added or removed record: as for `SubsampleAggregateClassifier`.
+
     **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
+
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). Where
     features are public, half of the records serve as the public rows there; `PrivateLabelsClassifier` is for
     such tables, and more accurate.
@@ -326,8 +328,10 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     -----
     **Privacy.** As for `KnowledgeTransferClassifier`, with scores instead of votes: one record changes one
     score in each histogram, or one term of each sum.
+
     **Accuracy.** No bound for a general student. The bound on the error of its training scores is that of
     `SoftLabelAggregateClassifier`.
+
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, combined.
 
     Examples
