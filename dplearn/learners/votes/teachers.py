@@ -21,7 +21,7 @@ from dplearn._writing import brief
 from dplearn.estimator.base_models import Seeded, check_own_code, quiet
 from dplearn.estimator.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.learners.votes.aggregators import NO_VOTE
-from dplearn.learners.votes.asked import Asked, Labels  # noqa: F401 - the doctest's
+from dplearn.learners.votes.asked import Asked
 from dplearn.learners.votes.batches import BatchedTraining, OwnTeacher, batched_training, shards_together
 from dplearn.learners.votes.standard import CellColumns, apart
 from dplearn.learners.votes.worker_pool import run_tasks
@@ -202,13 +202,8 @@ def _task(
     """Return the task of a run of shards, and the number of the first of them among all."""
     run = shards[i * together : (i + 1) * together]
     first, places, ends = before + i * together, np.concatenate(run), np.cumsum([len(each) for each in run])
-    return (
-        first,
-        rows_of(table, places),
-        labels[places],
-        ends,
-        [int(seeds[first + j]) for j in range(len(run))],
-    )
+    own = list(map(int, seeds[first : first + len(run)]))
+    return first, rows_of(table, places), labels[places], ends, own
 
 
 def _in_memory(

@@ -25,7 +25,7 @@ import pickle
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
-from functools import partial
+from functools import cached_property, partial
 from math import ceil
 from time import perf_counter, sleep
 from typing import Any
@@ -84,9 +84,16 @@ class _Run:
     ):
         self._task_of, self._count, self._threads, self._progress = task_of, count, threads, progress
         self._pool = threads is not None
-        self._function = _pickled_and_unpickled(function) if self._pool else function
+        self._given = function
         self.sent = _pickled(function) if self._pool else None  # None: no worker processes can run it
         self.results: dict[int, Any] = {}
+
+    @cached_property
+    def _function(self) -> Function:
+        """The function as worker processes receive it, if there are any."""
+        if not self._pool:
+            return self._given
+        return attempt(partial(_unpickled, self.sent or b""), lambda _: self._given)
 
     def in_this_process(self) -> None:
         """Run all tasks one after the other."""
