@@ -15,7 +15,7 @@ NOTES = ["Privacy", "Assumes", "Accuracy", "Source"]
 
 
 def documented(name):
-    return inspect.getdoc(vars(mechanisms)[name])
+    return inspect.getdoc(getattr(mechanisms, name))
 
 
 def sections(name):
@@ -42,7 +42,7 @@ def code_called_by(computation):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_has_cases_that_run_it(name):
-    mechanism = vars(mechanisms)[name]
+    mechanism = getattr(mechanisms, name)
     code = (mechanism.__init__ if inspect.isclass(mechanism) else mechanism).__code__
     assert cases_of(name)
     for case in cases_of(name):
@@ -59,7 +59,7 @@ def test_every_case_that_takes_the_mechanism_as_an_argument_verifies_mechanisms_
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_takes_privacy_and_dice_by_name_and_documents_itself(name):
-    parameters = inspect.signature(vars(mechanisms)[name]).parameters
+    parameters = inspect.signature(getattr(mechanisms, name)).parameters
     for required in ("privacy", "dice"):
         assert parameters[required].kind is inspect.Parameter.KEYWORD_ONLY
         assert parameters[required].default is inspect.Parameter.empty
