@@ -237,19 +237,26 @@ def privacy_card(
         refused = f"Do not publish this: no statement about its privacy can be made. The reason: {refusal}"
         return PrivacyCard({**values, "alerts": [("Nothing is guaranteed.", refused)]}, None)
     values |= {
+        **_explained(guarantee),
         "scope": _scope(estimator),
+        "total": [_OF_ALL] if of_all else _total(account),
+        "effects": effects,
+        **(_verification_of_names(names) if of_all else _verification(_evidence(parts))),
+    }
+    return PrivacyCard(values, guarantee)
+
+
+def _explained(guarantee: Guarantee) -> dict[str, Any]:
+    """Return the fields that follow from the guarantee alone."""
+    return {
         "alerts": warnings_of(guarantee),
         "figures": figures(guarantee),
-        "total": [_OF_ALL] if of_all else _total(account),
         "protection": in_words(guarantee),
         "attacks": attacks(guarantee),
         "beliefs": [beliefs(guarantee)],
         "groups": [] if guarantee.protects == "groups" else [in_groups(guarantee)],
         "assumptions": guarantee.assumes or ["no assumption is recorded"],
-        "effects": effects,
-        **(_verification_of_names(names) if of_all else _verification(_evidence(parts))),
     }
-    return PrivacyCard(values, guarantee)
 
 
 def _checked_notes(notes: Iterable[str]) -> list[str]:
@@ -396,12 +403,14 @@ def _enumerations(name: str, whole: bool, checks: list[Check]) -> Table:
 
 def limits_of(guarantee: Guarantee | None, classes: Sequence[str]) -> list[tuple[str, str]]:
     """Return the limits that apply to a model of these classes, its steps', each as heading and text."""
-    chosen = ["Seeds"] if guarantee is not None and guarantee.reproducible else []
-    chosen += (
-        ["The number of records"] if guarantee is not None and guarantee.neighbors == "replace_one" else []
-    )
+    chosen = []
+    if guarantee is not None and guarantee.reproducible:
+        chosen.append("Seeds")
+    if guarantee is not None and guarantee.neighbors == "replace_one":
+        chosen.append("The number of records")
     chosen += _ALWAYS
-    chosen += ["Caches"] if len(classes) > 1 else []
+    if len(classes) > 1:
+        chosen.append("Caches")
     if any(name.startswith(_TEACHERS) for name in classes):
         chosen += ["Teachers", "Queries"]
     return [(title, LIMITS[title]) for title in chosen]

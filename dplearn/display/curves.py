@@ -15,7 +15,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, PrecisionRecallDisplay, RocC
 from dplearn._validation import check_count
 from dplearn.display.axes import axes_or_new, dry_run
 from dplearn.model_selection import PrivateScore, PrivateScorer, private_score
-from dplearn.model_selection.metrics import Band, binned_counts, curve_band, share_bounds
+from dplearn.model_selection.metrics import binned_counts, curve_band, share_bounds
 from dplearn.model_selection.tables import within
 from dplearn.releases import CDFRelease
 
@@ -124,15 +124,10 @@ class _OfBinnedCounts:
 
         Parameters
         ----------
-        estimator, X, y : object
-            As for `private_score`.
+        estimator, X, y, ax, **options : object
+            As for `PrivateConfusionMatrixDisplay`.
         pos_label, bins, score_range : object
             As for `PrivateScorer`.
-        ax : matplotlib Axes, optional
-            The axes to draw on.
-        **options
-            `groups`, `epsilon`, `delta`, `beta`, `ledger`, `random_state` as for `private_score`; others as
-            for scikit-learn's `plot`.
         """
         scorer = PrivateScorer("roc_auc", pos_label=pos_label, bins=bins, score_range=score_range)
         score = _released(estimator, X, y, scorer, cls._made_up(), ax, options)
@@ -187,7 +182,7 @@ class PrivateRocCurveDisplay(_OfBinnedCounts, RocCurveDisplay):
         below, _ = _cumulated(score)
         rates = [_risen(each) for each in below]
         display = cls(fpr=rates[0], tpr=rates[1], roc_auc=score.value, pos_label=_positive_label(score))
-        band = _band(score)
+        band = curve_band(score.table, Fraction(repr(score.beta)))
         display.score_ = score
         display.fpr_low, display.fpr_high = band.fpr[0][::-1], band.fpr[1][::-1]
         display.tpr_low, display.tpr_high = band.tpr[0][::-1], band.tpr[1][::-1]
@@ -363,17 +358,12 @@ class PrivateCalibrationDisplay(CalibrationDisplay):
 
         Parameters
         ----------
-        estimator, X, y : object
-            As for `private_score`.
+        estimator, X, y, ax, **options : object
+            As for `PrivateConfusionMatrixDisplay`.
         n_bins : int, default=5
             Public. Number of equally wide bins of the probability, as scikit-learn's strategy="uniform".
         pos_label : label, optional
             As for `PrivateScorer`.
-        ax : matplotlib Axes, optional
-            The axes to draw on.
-        **options
-            `groups`, `epsilon`, `delta`, `beta`, `ledger`, `random_state` as for `private_score`; others as
-            for scikit-learn's `plot`.
         """
         edges = np.linspace(0, 1, check_count("n_bins", n_bins, low=2, high=1000) + 1)[1:-1]
         scorer = PrivateScorer("roc_auc", pos_label=pos_label, bins=edges.tolist())
@@ -415,10 +405,6 @@ def _risen(after: Floats64) -> Floats64:
 
 def _positive_label(score: PrivateScore) -> Any:
     return score.labels[score.table.statistic.places[0]]
-
-
-def _band(score: PrivateScore) -> Band:
-    return curve_band(score.table, Fraction(repr(score.beta)))
 
 
 def _precision_band(score: PrivateScore, beta: Fraction) -> tuple[Floats64, Floats64]:

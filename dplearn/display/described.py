@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import cache
 from importlib import resources
@@ -30,6 +30,7 @@ from dplearn.privacy import (
     attack_risk,
     pipeline_guarantee,
 )
+from dplearn.privacy.conversion import as_decimal
 from dplearn.privacy.guarantees import decimal
 from dplearn.privacy.pipelines import PARTS, of_meta_estimators
 from dplearn.privacy.plan import Plan
@@ -230,9 +231,7 @@ def _approximate(guarantee: Guarantee) -> ApproxDP:
 
 
 def _of_delta(approx: ApproxDP) -> str:
-    once = Context(prec=3, rounding=ROUND_FLOOR).divide(
-        Decimal((2 * approx.delta).denominator), Decimal((2 * approx.delta).numerator)
-    )
+    once = as_decimal(1 / (2 * approx.delta), 3, ROUND_FLOOR)
     return (
         f"The guarantee has a small exception, delta = {decimal(approx.delta)}: the odds rise by more than"
         f" twice that factor with probability at most 2 delta, one in {int(once):,}. The table below uses"
@@ -249,9 +248,7 @@ def _of_rho(guarantee: ZeroConcentratedDP, approx: ApproxDP) -> str:
 
 
 def _up(x: Fraction, digits: int) -> str:
-    rounded = Context(prec=digits, rounding=ROUND_CEILING).divide(
-        Decimal(x.numerator), Decimal(x.denominator)
-    )
+    rounded = as_decimal(x, digits)
     return f"{int(rounded):,}" if rounded >= 10 ** (digits - 1) else f"{rounded}"
 
 

@@ -11,6 +11,7 @@ from dplearn._documented import Mechanism, documented_by
 from dplearn.chance.dice import Dice
 from dplearn.kernels import check_integers, group_counts, nth_equal, selection_ratio
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.conversion import log_float
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.random_stopping import RandomStopping
 
@@ -203,18 +204,12 @@ def selection_excess(candidates: int, epsilon: Fraction, beta: Fraction | float)
     ratio = selection_ratio(epsilon)
     # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
     rate = max(-math.log(ratio), float(1 - ratio))
-    return (math.log(candidates) + minus_log(beta)) / rate
+    return (math.log(candidates) - log_float(Fraction(beta))) / rate
 
 
 def shortfall(candidates: int, epsilon: Fraction, beta: Fraction | float) -> int:
     """Return `selection_excess` as a number of errors: a greater cost is less probable than beta."""
     return math.floor(min(selection_excess(candidates, epsilon, beta), float(_MOST_COST)))
-
-
-def minus_log(beta: Fraction | float) -> float:
-    """Return -ln(beta), also of a Fraction outside the range of floats."""
-    exact = Fraction(beta)
-    return math.log(exact.denominator) - math.log(exact.numerator)
 
 
 Outcome = TypeVar("Outcome")

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import isqrt, sqrt
+from math import isqrt
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import counts_by_key
 from dplearn.domains.keys import KeyCounts, counted_keys
-from dplearn.kernels import at_most_exp, decay_ratio, laplace_quantile
+from dplearn.kernels import at_most_exp, decay_ratio, laplace_quantile, least
 from dplearn.mechanisms.noisy_counts import gaussian_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of
@@ -247,11 +247,4 @@ def _tail_start(sigma2: Fraction, delta: Fraction) -> int:
     def proves(t: int) -> bool:
         return at_most_exp((t + sigma2) / (t * root * delta), Fraction(t * t) / (2 * sigma2))
 
-    high = 1 + int(sqrt(float(sigma2)))
-    while not proves(high):
-        high *= 2
-    low = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if proves(middle) else (middle, high)
-    return high
+    return least(proves, 1)

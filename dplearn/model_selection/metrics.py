@@ -265,20 +265,12 @@ def balanced_accuracy(labels: tuple[Any, ...]) -> Measure:
             table.count_ends(hits, 1, share / 4)[0] + table.count_ends(others, counts.cells, share / 4)[0] > 0
             for hits, others in zip(counts.hits, counts.others, strict=True)
         ]
-        low = _least_mean(
-            [each[0] for each, is_sure in zip(ends, sure, strict=True) if is_sure], sure.count(False)
-        )
-        high = -_least_mean(
-            [-each[1] for each, is_sure in zip(ends, sure, strict=True) if is_sure], sure.count(False), -1.0
-        )
-        return low, high
+        of_sure = [each for each, is_sure in zip(ends, sure, strict=True) if is_sure]
+        # Of the other labels any number may occur, with recalls from 0 to 1.
+        most = sum(high for _, high in of_sure) + sure.count(False)
+        return sum(low for low, _ in of_sure) / len(sure), most / len(sure)
 
     return Measure(ConfusionCounts(labels), value, bounds)
-
-
-def _least_mean(sure: Sequence[float], n_others: int, least: float = 0.0) -> float:
-    """Return the least mean of values and of any number of others, which are `least` at the least."""
-    return (sum(sure) + n_others * least) / (len(sure) + n_others)
 
 
 def _accuracy(table: NoisyTable) -> float:

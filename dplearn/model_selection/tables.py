@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.estimator.isolation import alone, attempt
-from dplearn.kernels import decay_ratio, ignores_float_errors, laplace_quantile
-from dplearn.mechanisms import gaussian_sums, laplace_counts
+from dplearn.kernels import decay_rate, ignores_float_errors
+from dplearn.mechanisms import gaussian_sums
 from dplearn.privacy import ApproxDP, GaussianSums
 from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.queries.noise import LaplaceNoise
 from dplearn.table.targets import labels_assumed, read_labels, read_numbers
 
 Counts = NDArray[np.int64]
@@ -320,20 +321,15 @@ class TableNoise:
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise in one cell."""
-        if self.gaussian:
-            return math.sqrt(self._sigma2)
-        ratio = self._ratio
-        return float((2 * float(ratio)) ** 0.5 / float(1 - ratio))
+        return math.sqrt(self._sigma2) if self.gaussian else self._laplace.deviation
 
     @property
-    def _ratio(self) -> Fraction:
-        return decay_ratio(epsilon_of(self.privacy) / self.l1)
+    def _laplace(self) -> LaplaceNoise:
+        return LaplaceNoise(epsilon_of(self.privacy), self.l1)
 
     @property
     def _rate(self) -> float:
-        """Return -ln(ratio), without cancellation where the ratio is near 0 or 1."""
-        ratio = self._ratio
-        return -math.log(ratio) if ratio < Fraction(1, 2) else -math.log1p(-float(1 - ratio))
+        return decay_rate(self._laplace.ratio)
 
     @property
     def _sigma2(self) -> float:
@@ -341,20 +337,16 @@ class TableNoise:
 
     def added(self, counts: Counts, *, low: int, high: int, dice: Dice) -> Counts:
         """Return the table with noise, cells clipped to public ends."""
-        found: Any
-        if self.gaussian:
-            found = gaussian_sums(
-                counts,
-                privacy=GaussianSums(gaussian_budget(self.privacy)),
-                dice=dice,
-                squared_sensitivity=self.squared_l2,
-                low=low,
-                high=high,
-            )
-        else:
-            found = laplace_counts(
-                counts, privacy=self.privacy, dice=dice, sensitivity=self.l1, low=low, high=high
-            )
+        if not self.gaussian:
+            return self._laplace.noisy(counts, dice, low=low, high=high)
+        found = gaussian_sums(
+            counts,
+            privacy=GaussianSums(gaussian_budget(self.privacy)),
+            dice=dice,
+            squared_sensitivity=self.squared_l2,
+            low=low,
+            high=high,
+        )
         return np.asarray(found, dtype=np.int64)
 
     def reach(self, cells: int, beta: Any, *, n_cells: int, room: int) -> int:
@@ -365,7 +357,7 @@ class TableNoise:
         if not cells:
             return 0
         if cells == 1 and not self.gaussian:
-            return laplace_quantile(self._ratio, Fraction(beta)) - 1
+            return int(self._laplace.tail(2 * Fraction(beta)))
         left = float(beta) - (2 * n_cells * self._beyond(room) if cells > 1 else 0.0)
         if left <= 0:
             return cells * 2 * room

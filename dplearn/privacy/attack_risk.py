@@ -7,7 +7,7 @@ probability of a true "yes" at each probability of a false one; see docs/theory/
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from dplearn._validation import check_number
 from dplearn.kernels import exp_bounds, log_bounds, root_above
-from dplearn.privacy.conversion import rounded_up
+from dplearn.privacy.conversion import as_decimal, rounded_up
 from dplearn.privacy.events import Event, event_of
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, delta_of_mu
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP, decimal
@@ -271,8 +271,7 @@ def epsilon_for_risk(
 def percent(x: Fraction) -> str:
     """Return a number in [0, 1] as a percentage, rounded up to three digits, or to more near 100 %."""
     for digits in range(3, 13):
-        up = Context(prec=digits, rounding=ROUND_CEILING)
-        shown = up.divide(100 * Decimal(x.numerator), Decimal(x.denominator))
+        shown = as_decimal(100 * x, digits)
         if shown < 100:
             return f"{shown.normalize():f} %"
     return "100 %"
@@ -284,10 +283,7 @@ def _rounded(x: Fraction) -> Fraction:
 
 
 def _rounded_down(x: Fraction) -> Fraction:
-    if x <= 0:
-        return Fraction(0)
-    down = Context(prec=12, rounding=ROUND_FLOOR)
-    return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator)))
+    return Fraction(as_decimal(x, 12, ROUND_FLOOR)) if x > 0 else Fraction(0)
 
 
 def _advantages(event: Event) -> Iterator[Fraction]:

@@ -30,15 +30,14 @@ _DIGITS = 12
 _LARGEST_EXPONENT = 700.0  # its exponential is within the range of floats
 
 
-def decimal_up(x: Fraction, digits: int) -> Decimal:
-    """Return the least decimal of `digits` significant digits that is at least x."""
-    context = Context(prec=digits, rounding=ROUND_CEILING)
-    return context.divide(Decimal(x.numerator), Decimal(x.denominator))
+def as_decimal(x: Fraction, digits: int, rounding: str = ROUND_CEILING) -> Decimal:
+    """Return the nearest decimal of `digits` significant digits in a direction of rounding, by default up."""
+    return Context(prec=digits, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
 def rounded_up(x: Fraction, digits: int = _DIGITS) -> Fraction:
     """Return the least decimal of `digits` significant digits that is at least x, as a Fraction."""
-    return Fraction(decimal_up(x, digits))
+    return Fraction(as_decimal(x, digits))
 
 
 def epsilon_at(order: Fraction, divergence: Fraction, delta: Fraction) -> Fraction:

@@ -4,7 +4,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from html import escape
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.kernels import exp_bounds, log_bounds
-from dplearn.privacy.conversion import concentrated_epsilon, rounded_up
+from dplearn.privacy.conversion import as_decimal, concentrated_epsilon, rounded_up
 
 NEIGHBORS = ("replace_one", "add_remove")
 #: What a guarantee can protect; each implies protection of those after it.
@@ -223,7 +223,7 @@ def decimal(x: Fraction, rounding: str = ROUND_CEILING) -> str:
     short = f"{float(x):.15g}" if x < 10**300 else "0"
     if Fraction(short) == x:
         return short
-    rounded = Context(prec=6, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator))
+    rounded = as_decimal(x, 6, rounding)
     return format(rounded, "g" if rounded >= Decimal("1e-4") else "e")
 
 

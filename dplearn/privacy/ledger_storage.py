@@ -645,20 +645,21 @@ def _publish(draft: Path, file: Path) -> None:
             os.link(draft, file)  # unlike a rename, a link never replaces a file
         finally:
             draft.unlink()  # the file is locked as long as it has two names
-        _sync(file.parent)
+        with suppress(OSError):  # the file is complete in any case
+            sync_names(file.parent)
 
     _locked(draft, rename)
 
 
-def _sync(folder: Path) -> None:
+def sync_names(folder: Path) -> None:
     """Write a folder's list of names to the disk, if the system supports it."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
+    if not hasattr(os, "O_DIRECTORY"):
         return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
-    except OSError:
-        pass
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+            raise
     finally:
         os.close(descriptor)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from dplearn.privacy.ledger_storage import process_identity
+from dplearn.privacy.ledger_storage import process_identity, sync_names
 
 State = TypeVar("State")
 _HEADER = b"dplearn private state, version 1\n"
@@ -130,7 +130,7 @@ class OneTimeState(Generic[State]):
                 with suppress(FileNotFoundError):
                     draft.unlink()
         with suppress(OSError):  # the export is complete in any case
-            _sync(target.parent)
+            sync_names(target.parent)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -162,13 +162,13 @@ class OneTimeState(Generic[State]):
             _refuse_other_names(claimed, source)
             pickled = read_state(claimed)
             state = _Sealed(pickle.loads(pickled.content))  # noqa: S301 - documented: trusted sources only
-            _sync(claimed.parent)  # before the deletion, so that an error here keeps the file
+            sync_names(claimed.parent)  # before the deletion, so that an error here keeps the file
         except BaseException:
             os.link(claimed, source)
             claimed.unlink()
             raise
         claimed.unlink()
-        _sync(claimed.parent)  # before any answer: a power failure must not restore the file
+        sync_names(claimed.parent)  # before any answer: a power failure must not restore the file
         return cls(state.content)
 
     def __copy__(self) -> Self:
@@ -271,20 +271,6 @@ def _refuse_other_names(claimed: Path, source: Path) -> None:
             " be loaded; remove the others (a name that begins with .state- comes from an export or a load"
             " that was killed)"
         )
-
-
-def _sync(folder: Path) -> None:
-    """Write a folder's list of names to the disk, if the system supports it."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
-            raise
-    finally:
-        os.close(descriptor)
 
 
 def _gone(path: Path) -> FileNotFoundError:

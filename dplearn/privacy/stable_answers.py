@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels import decay_ratio, exp_bounds, log_bounds, power_at_most
+from dplearn.kernels import decay_rate, decay_ratio, exp_bounds, log_bounds, power_at_most
 from dplearn.kernels.exact import decay_bounds
 from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.conversion import log_float
@@ -84,8 +84,8 @@ class StableAnswersNoise:
         a, b = self.of_threshold, self.of_test
         both = 1 - a * b
         if short > 0:
-            return 1 - float((1 - b) / both) * math.exp(short * _log(a))
-        return float((1 - a) / both) * math.exp((1 - short) * _log(b))
+            return 1 - float((1 - b) / both) * math.exp(-short * decay_rate(a))
+        return float((1 - a) / both) * math.exp((short - 1) * decay_rate(b))
 
     def least_distance(self, n_queries: int, beta: Any) -> int:
         """Return a distance at which many queries are all answered, if the other queries leave an abstention.
@@ -217,11 +217,6 @@ def _refusals(n_queries: int, beta: Any) -> Fraction:
     failure = check_number("beta", beta, above=0, below=1)
     x = log_bounds(1 / (1 - failure))[0] / n_queries
     return max(failure / n_queries, x - x * x / 2)  # 1 - exp(-x) >= x - x**2 / 2
-
-
-def _log(ratio: Fraction) -> float:
-    """Return ln(ratio) with all its digits, however near 1."""
-    return float(log_bounds(ratio)[1])
 
 
 def _beyond(a: Fraction, b: Fraction, refusals: Fraction) -> int:

@@ -377,15 +377,9 @@ class BlockPlan(Plan):
         """Return the most that the estimate of a knot with no record below it likely is."""
         return min(1.0, (float(self.radius_of_one(1)) + self.spacing) / n)
 
+    @documented_by(TreePlan.error)
     def error(self, n: int, beta: float) -> float:
         """Return a bound on the greatest error of the distribution function made from the points.
-
-        Parameters
-        ----------
-        n : int
-            Number of records.
-        beta : float
-            Above 0 and below 1: the probability that the error is greater.
 
         Returns
         -------

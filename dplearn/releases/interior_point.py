@@ -18,7 +18,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.fit import N_IS_PUBLIC, Facts
-from dplearn.kernels import decay_ratio, first, laplace_quantile, log_bounds, power_at_most, selection_ratio
+from dplearn.kernels import decay_ratio, laplace_quantile, least, log_bounds, power_at_most, selection_ratio
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import (
     PrefixLevel,
@@ -302,10 +302,7 @@ def more_than_are_close(distance: int, failure: Fraction) -> int:
         terms = math.lgamma(distance + 1), (t - distance) * step, -math.lgamma(t + 1)
         return math.fsum(terms) + _SLACK * max(map(abs, terms)) <= level
 
-    high = 2 * distance
-    while not rare(high):
-        high *= 2
-    return first(rare, distance, high)
+    return least(rare, distance)
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._progress import watched
 from dplearn.chance import Dice, PublicStream
 from dplearn.kernels import root_below
@@ -239,15 +240,11 @@ class SyntheticTablePlan(ReleasePlan):
         """
         return min(1.0, self.network_error(n_cells))
 
+    @documented_by(network_tv)
     def network_error(self, n_cells: int) -> float:
         """Return the expected error of a network's table, as a share of the records; it may be above 1.
 
         It is infinite if no table of a network is measured.
-
-        Parameters
-        ----------
-        n_cells : int
-            The number of cells, at least 1.
         """
         if not self.rounds:
             return math.inf

@@ -35,8 +35,9 @@ from dplearn.kernels import least, selection_ratio
 from dplearn.learners.limits import SIZE_NOTES, Task, least_of
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.mechanisms.selection import minus_log, selection_excess, shortfall
+from dplearn.mechanisms.selection import selection_excess, shortfall
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.conversion import log_float
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records_warnings, written
 from dplearn.table import Columns, LabelledRows, Table
@@ -804,7 +805,7 @@ def chained_sample_size(excess: int, n_chains: int, *, alpha: Any, beta: Any) ->
     suffices; the families have 5 / 8 of beta, the best concept 3 / 8.
     """
     chains, best = (
-        math.sqrt((math.log(events) + minus_log(failure)) / 2)
+        math.sqrt((math.log(events) - log_float(Fraction(failure))) / 2)
         for events, failure in ((n_chains, beta * 5 / 8), (1, beta * 3 / 8))
     )
     return least(lambda n: excess / n + (2 * chains + best) / math.sqrt(n) <= alpha, excess + 1)
