@@ -428,20 +428,6 @@ def _about(date: datetime.date | None, shapes: bool) -> str:
 _WIDTH = 100  # characters of a line of text
 
 
-def filled_html(template: str, values: Mapping[str, Any]) -> str:
-    """Return a template of HTML with its fields filled: `{name}` with a str, `{name:verbatim}` unescaped,
-    `{name:tables}` with `Table`s, `{name:markup}` with str, or pairs, in a markup that has a `%s`.
-    """
-    return _Html().filled(template, values)
-
-
-def filled_text(template: str, values: Mapping[str, Any]) -> str:
-    """Return a template of plain text with its fields filled, in lines of 100 characters. `{name:underline}`
-    underlines a str. Lists, of markup "- ", have no empty lines between them, and tables are not wrapped.
-    """
-    return _Text().filled(template, values)
-
-
 class _Template(Formatter):
     """The rules for parts and missing values; a subclass escapes the values and adds their markup."""
 
@@ -456,6 +442,10 @@ class _Template(Formatter):
 
 
 class _Html(_Template):
+    """A template of HTML: `{name}` is filled with a str, `{name:verbatim}` unescaped, `{name:tables}` with
+    `Table`s, `{name:markup}` with str, or pairs, in a markup that has a `%s`.
+    """
+
     def format_field(self, value: Any, format_spec: str) -> str:
         if not format_spec:
             return _escaped(value)
@@ -467,6 +457,10 @@ class _Html(_Template):
 
 
 class _Text(_Template):
+    """A template of plain text in lines of 100 characters. `{name:underline}` underlines a str. Lists, of
+    markup "- ", have no empty lines between them, and tables are not wrapped.
+    """
+
     def format_field(self, value: Any, format_spec: str) -> str:
         if not format_spec:
             return _one_line(value)
@@ -478,6 +472,9 @@ class _Text(_Template):
         if format_spec.startswith("- "):
             return "\n".join(textwrap.fill(entry, _WIDTH, subsequent_indent="  ") for entry in entries)
         return "\n\n".join(textwrap.fill(entry, _WIDTH) for entry in entries)
+
+
+filled_html, filled_text = _Html().filled, _Text().filled
 
 
 def _texts(entry: str | tuple[str, str]) -> tuple[str, ...]:

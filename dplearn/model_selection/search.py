@@ -454,20 +454,7 @@ class SearchPlan(Plan):
     def of(
         cls, params: FitRecipe, facts: SearchFacts, *, assumes: Sequence[str] = (), beta: Any = 0.05
     ) -> "SearchPlan":
-        """Return the plan of a search.
-
-        Parameters
-        ----------
-        params : FitRecipe
-            Holds `cost` (the budget), `candidates`, `method`, `refit`, `n_iter`, `concentration`, `scorer`
-            and `classes`.
-        facts : SearchFacts
-            The splits and the candidates' guarantees.
-        assumes : sequence of str
-            Assumptions of the search itself; those of the candidates are in `facts.guarantees`.
-        beta : float, default=0.05
-            Probability that the noise exceeds `score_error`, in (0, 1).
-        """
+        """Return the plan of a search; `assumes` are its own assumptions, besides those of the candidates."""
         beta = check_number("beta", beta, above=0, below=1)
         n_candidates, exposure = len(params.candidates), facts.exposure
         gaussian = facts.gaussian and exposure.apart and _search_part(params).delta >= _LEAST_DELTA

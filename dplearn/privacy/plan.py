@@ -66,8 +66,6 @@ class Plan(Brief):
     #: Names of properties that are printed after the fields. Numbers that take long to compute, and that the
     #: release itself does not need, are such properties.
     _computed: ClassVar[tuple[str, ...]] = ()
-    #: Notes of some of these properties, as of `noted`.
-    _notes: ClassVar[Mapping[str, str]] = {}
     #: The name of a number that falls with epsilon and with records, and bounds an error; None: there is no
     #: such number, or the plan takes an `alpha`, for which it states `n_needed`.
     error_name: ClassVar[str | None] = None
@@ -121,7 +119,7 @@ class Plan(Brief):
         """Yield the name of each number that is printed, and its note."""
         plan: Any = self  # a dataclass
         yield from ((each.name, each.metadata.get(_NOTE)) for each in fields(plan) if each.repr)
-        yield from ((name, self._notes.get(name)) for name in self._computed)
+        yield from ((name, None) for name in self._computed)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ def _equal_epsilon(target: ApproxDP, count: int, kind: Callable[[Any], Event]) -
         target,
         low=target.epsilon / count,
         high=target.epsilon,
-        increasing=True,
     )
 
 
