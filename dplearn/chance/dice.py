@@ -132,7 +132,7 @@ def one_or_many(values: Integers, size: int | None) -> int | Integers:
 
 
 def one_moved_into(drawn: int, low: End, high: End) -> int:
-    """Clamp one number to low..high; see `clamped`."""
+    """Clamp one number to low..high, as `moved_into` does many."""
     if low is not None:
         drawn = max(drawn, int(low))
     return drawn if high is None else min(drawn, int(high))

@@ -40,6 +40,7 @@ def block_points(codes: Any, plan: Any, *, privacy: ApproxDP, dice: Dice) -> lis
     record replaced or removed, another one removed, and one block, possibly one of these, one added.
     Exponential mechanism: an added record moves all qualities in one direction, half the cost of a replaced
     one: 2 `noise` + 2 `point`. Recursion: blocks are padded or cut to one length, so each change replaces a
+    record: 2 `noise` + 3 `point`, with (2 + exp(epsilon)) delta.
 
     **Assumes.** All values lie in the public domain; n and `plan` are public.
 

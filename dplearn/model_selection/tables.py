@@ -4,9 +4,11 @@ record with public bounds, `TableNoise` is the noise for its sensitivity, a `Noi
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,13 +124,9 @@ class ConfusionCounts(Statistic):
 
     def of(self, estimator: Any, rows: Any, y: NDArray[Any]) -> Counts:
         true = _codes(y, self.labels)
-        predicted: Any = None
         answers = _answers(estimator, "predict", rows, len(y), "one label of `labels` each", kind=None)
-        if answers.shape in (y.shape, (*y.shape, 1)):
-            with suppress(ValueError, TypeError):
-                predicted = _codes(answers.ravel(), self.labels)
-        if predicted is None:
-            raise _refusal("predict one of the declared labels")
+        read = partial(_codes, labels=self.labels)
+        predicted = _one_each(answers, y, read, "predict one of the declared labels")
         k = len(self.labels)
         return np.bincount(true * k + predicted, minlength=k * k)
 
@@ -211,18 +209,15 @@ class TargetSums(Statistic):
     def of(self, estimator: Any, rows: Any, y: NDArray[Any]) -> Counts:
         true = self._shares(read_numbers(y, len(y)))
         answers = _answers(estimator, "predict", rows, len(y), "one number each")
-        predicted: Any = None
-        if answers.shape in (y.shape, (*y.shape, 1)):
-            with suppress(ValueError, TypeError):
-                predicted = self._shares(np.nan_to_num(answers.ravel().astype(np.float64)))
-        if predicted is None:
-            raise _refusal("predict one number each")
-        error = true - predicted
+        error = true - _one_each(answers, y, self._predicted, "predict one number each")
         cells = [_steps(np.abs(error) if self.kind == "absolute" else error**2, self.steps)]
         if self.kind == "r2":
             code = np.rint(true * self.steps).clip(-self.steps // 2, self.steps // 2).astype(np.int64)
             cells += [code, code**2 // self.steps]
         return np.array([each.sum() for each in cells])
+
+    def _predicted(self, answers: NDArray[Any]) -> Floats64:
+        return self._shares(np.nan_to_num(answers.astype(np.float64)))
 
     def _shares(self, numbers: Floats64) -> Floats64:
         half = (self.high_end - self.low_end) / 2
@@ -263,6 +258,16 @@ def _answers(
     if answers is None or not answers.ndim or len(answers) != n:
         raise _refusal(f"give {wanted}")
     return answers
+
+
+def _one_each(
+    answers: NDArray[Any], y: NDArray[Any], read: Callable[[NDArray[Any]], NDArray[Any]], what: str
+) -> NDArray[Any]:
+    """Return what is read from one answer for each record; `what` the estimator does not do, if none is."""
+    if answers.shape in (y.shape, (*y.shape, 1)):
+        with suppress(ValueError, TypeError):
+            return read(answers.ravel())
+    raise _refusal(what)
 
 
 def _refusal(what: str) -> DomainError:
