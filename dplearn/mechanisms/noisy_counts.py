@@ -1,5 +1,6 @@
 """Noisy counts: with discrete Laplace or Gaussian noise, and of the nested intervals of an adaptive tree."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -130,12 +131,8 @@ def gaussian_counts(
     >>> gaussian_counts(np.array([100, 0, 7]), privacy=ZeroConcentratedDP(0.5), dice=SeededDice(0)).tolist()
     [98, -2, 7]
     """
-    ends = _Ends(low, high)
-    values = ends.read(counts)
     squared = check_count("squared_sensitivity", squared_sensitivity, low=1)
-    sigma2 = squared / (2 * rho_of(privacy))
-    noise = dice.discrete_gaussian(sigma2, size=values.size)
-    return ends.publish(counts, values, noise)
+    return _with_gaussian(counts, squared / (2 * rho_of(privacy)), dice, low, high)
 
 
 def gaussian_sums(
@@ -185,14 +182,18 @@ def gaussian_sums(
     >>> gaussian_sums(np.array([100, 0, 7]), privacy=GaussianSums(0.5), dice=SeededDice(0)).tolist()
     [104, -4, 8]
     """
-    ends = _Ends(low, high)
-    values = ends.read(sums)
     squared = check_count("squared_sensitivity", squared_sensitivity, low=1)
     if not isinstance(privacy, GaussianSums):
         raise TypeError(f"privacy must be of type GaussianSums, got {privacy!r}")
     sigma2 = sums_sigma2(squared, check_number("budget", privacy.budget, above=0))
-    noise = dice.discrete_gaussian(sigma2, size=values.size)
-    return ends.publish(sums, values, noise)
+    return _with_gaussian(sums, sigma2, dice, low, high)
+
+
+def _with_gaussian(counts: Any, sigma2: Fraction, dice: Dice, low: int | None, high: int | None) -> Any:
+    """Return counts with discrete Gaussian noise, clipped to public ends."""
+    ends = _Ends(low, high)
+    values = ends.read(counts)
+    return ends.publish(counts, values, dice.discrete_gaussian(sigma2, size=values.size))
 
 
 class _Ends:

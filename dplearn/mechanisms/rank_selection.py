@@ -202,12 +202,10 @@ def _data(cell: Cell, ranks: Iterator[int], beyond: int) -> Iterator[int]:
     yield from repeat(beyond)
 
 
-def examined_ranks(
-    n: int, fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True
-) -> tuple[int, int]:
+def examined_ranks(n: int, fraction: Fraction, size: int, *, privacy: ApproxDP) -> tuple[int, int]:
     """Return the ranks, first and last plus 1, that `code_near_rank` reads with high probability."""
     # The size of the interval must be public or released.
-    rank, reach = int(fraction * n), examined_reach(fraction, size, privacy=privacy, alone=alone)
+    rank, reach = int(fraction * n), examined_reach(fraction, size, privacy=privacy)
     return max(rank - reach, 0), min(rank + reach, n - 1) + 1
 
 

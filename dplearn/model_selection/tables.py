@@ -18,7 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.estimator.isolation import alone, attempt
 from dplearn.kernels import decay_rate, ignores_float_errors
-from dplearn.mechanisms import gaussian_sums
+from dplearn.mechanisms import gaussian_sums, laplace_counts
 from dplearn.privacy import ApproxDP, GaussianSums
 from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of
@@ -342,16 +342,20 @@ class TableNoise:
 
     def added(self, counts: Counts, *, low: int, high: int, dice: Dice) -> Counts:
         """Return the table with noise, cells clipped to public ends."""
-        if not self.gaussian:
-            return self._laplace.noisy(counts, dice, low=low, high=high)
-        found = gaussian_sums(
-            counts,
-            privacy=GaussianSums(gaussian_budget(self.privacy)),
-            dice=dice,
-            squared_sensitivity=self.squared_l2,
-            low=low,
-            high=high,
-        )
+        found: Any
+        if self.gaussian:
+            found = gaussian_sums(
+                counts,
+                privacy=GaussianSums(gaussian_budget(self.privacy)),
+                dice=dice,
+                squared_sensitivity=self.squared_l2,
+                low=low,
+                high=high,
+            )
+        else:
+            found = laplace_counts(
+                counts, privacy=self.privacy, dice=dice, sensitivity=self.l1, low=low, high=high
+            )
         return np.asarray(found, dtype=np.int64)
 
     def reach(self, cells: int, beta: Any, *, n_cells: int, room: int) -> int:

@@ -548,10 +548,8 @@ def _point(privacy: ApproxDP, epsilon: Fraction, method: str) -> ApproxDP:
 
 def _between(ratio: Fraction, sides: Any) -> Any:
     """Return the number of records between left and right blocks, before noise, that prevents an overlap."""
-    bound = np.ceil(partial_sum_bound(ratio, 2 * np.atleast_1d(sides), math.log(3 / _FAILURE))).astype(
-        np.int64
-    )
-    return bound if np.ndim(sides) else int(bound[0])
+    bound = np.ceil(partial_sum_bound(ratio, 2 * np.asarray(sides), math.log(3 / _FAILURE)))
+    return bound.astype(np.int64) if np.ndim(sides) else int(bound)
 
 
 def _error(ratio: Fraction, sides: Any, n: int) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ laplace_counts in mechanisms.noisy_counts:laplace_counts
     size=values.size) -> size=values.size) * (values > 0)
     _Ends(low, high) -> _Ends(int(np.min(counts)), int(np.max(counts)))
     size=values.size) -> size=values.size) * (values != values.sum())
-gaussian_counts in mechanisms.noisy_counts:gaussian_counts
+gaussian_counts in mechanisms.noisy_counts:_with_gaussian
     size=values.size) -> size=values.size) * (values > 0)
 stable_histogram in mechanisms.stable_histogram:stable_histogram
     # Only counts that reach the threshold as they are get published.
