@@ -22,7 +22,7 @@ class Draw:
 
 
 class ReplayDice:
-    """Dice that draw from other dice and record all draws.
+    """Dice that draw from other dice, as `Dice` describes, and record all draws.
 
     Parameters
     ----------
@@ -69,35 +69,28 @@ class ReplayDice:
         return getattr(self._dice, "refused", False)
 
     def below(self, n: int, size: int | None = None) -> Any:
-        """Draw uniformly from 0..n-1."""
         return self._record("below", n, size=size)
 
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
-        """Draw 1 with probability p, else 0."""
         return self._record("bernoulli", p, size=size)
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
-        """Draw a group by power weights."""
         return self._group("power_weighted", ratio, exponents, multiplicities)
 
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
-        """Draw a group by permute-and-flip."""
         return self._group("permute_and_flip", ratio, exponents, multiplicities)
 
     def discrete_laplace(
         self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
     ) -> Any:
-        """Draw discrete Laplace noise."""
         return self._record("discrete_laplace", ratio, low, high, size=size)
 
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
-        """Draw geometric noise."""
         return self._record("geometric", ratio, low, high, size=size)
 
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
-        """Draw discrete Gaussian noise."""
         return self._record("discrete_gaussian", sigma2, size=size)
 
     def _group(self, primitive: str, ratio: Fraction, *groups: Sequence[int]) -> int:

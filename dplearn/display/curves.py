@@ -37,7 +37,7 @@ def _check_table(score: PrivateScore, kind: str, wanted: Callable[[tuple[int, ..
     """Raise an error unless a score has the counts that are drawn."""
     if not isinstance(score, PrivateScore):
         raise TypeError(f"score must be the result of private_score, got {type(score).__name__}")
-    if score.table is None or not wanted(score.table.statistic.shape):
+    if not wanted(score.table.statistic.shape):
         raise ValueError(f"score must be released with scoring={kind}, got {score.scoring!r}")
 
 

@@ -66,7 +66,7 @@ class PrivateScore(ResultTable):
         Public. The metric and its parameters.
     labels : tuple
         Public. The labels, sorted; empty for metrics that need none.
-    table : NoisyTable or None
+    table : NoisyTable
         Released. The noisy counts or sums from which everything else is computed.
     """
 
@@ -76,9 +76,9 @@ class PrivateScore(ResultTable):
     n_samples: int
     beta: float
     guarantee: ApproxDP
-    scorer: PrivateScorer = field(default_factory=lambda: PrivateScorer("accuracy"), compare=False)
-    labels: tuple[Any, ...] = field(default=(), compare=False)
-    table: Any = field(default=None, compare=False, repr=False)
+    scorer: PrivateScorer = field(compare=False)
+    labels: tuple[Any, ...] = field(compare=False)
+    table: Any = field(compare=False, repr=False)
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         sure = f"with probability {1 - self.beta:g}"
@@ -101,8 +101,7 @@ class PrivateScore(ResultTable):
         Its entries may be negative. It exists for balanced accuracy and for F1, precision and recall, unless
         these are "micro" averages, or "recall_weighted", which are the accuracy.
         """
-        shape = () if self.table is None else self.table.statistic.shape
-        if len(shape) != 2:
+        if len(self.table.statistic.shape) != 2:
             raise AttributeError(
                 f"confusion_matrix is absent for scoring={self.scoring!r}, which needs fewer counts; choose"
                 " 'balanced_accuracy', 'recall_macro', ..."
@@ -127,8 +126,8 @@ class PrivateScore(ResultTable):
         """
         named = replace(self.scorer, name=scoring) if isinstance(scoring, str) else scoring
         scorer = PrivateScorer.of(named)
-        measure = None if self.table is None else measure_of(scorer, self.labels)
-        if measure is None or measure.statistic != self.table.statistic:
+        measure = measure_of(scorer, self.labels)
+        if measure.statistic != self.table.statistic:
             raise ValueError(
                 f"scoring must be a metric of the same counts as {self.scoring!r}, got {scorer.name!r}, which"
                 " needs others: release it by private_score"
