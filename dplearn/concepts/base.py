@@ -337,6 +337,16 @@ def literal(name: str, feature: int, domain: Product | None, *, positive: bool =
     return f"{name} {'>' if positive else '<='} {str(threshold).removesuffix('.0')}"
 
 
+def denied(name: str, test: str) -> str:
+    """Return the statement that a column does not pass a test of `Domain.describe_test`."""
+    contrary = {"== ": "!= ", "<= ": "> ", "< ": ">= ", "is ": "is not "}
+    test = test.removesuffix(" (or missing)")
+    for word, other in contrary.items():
+        if test.startswith(word):
+            return f"{name} {other}{test.removeprefix(word)}"
+    return f"not ({name} {test})"
+
+
 class BitConcepts(CountedClass):
     """Base of classes over bits that are determined by the columns and one further parameter, whose name a
     subclass sets as `parameter`; both are arguments of its constructor and attributes.

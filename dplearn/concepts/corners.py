@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn._writing import brief
-from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile, Labels
+from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile, Labels, denied
 from dplearn.domains import Domain, Floats, Product
 from dplearn.kernels.cuts import label_histogram
 from dplearn.kernels.grouping import distinct_values
@@ -27,7 +27,6 @@ BLOCK = 1 << 20  # cells that are searched for a member together
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _NAMES = 4  # the most column names in a message
 _SIDES = ("<=", ">")
-_NEGATIONS = {"<=": ">", "<": ">=", "==": "!="}
 _Intervals = tuple[NDArray[np.uint64], NDArray[np.uint64]]  # the first cut of each, and how many it has
 
 
@@ -95,8 +94,8 @@ class Corner:
             if code == (domain.size - 1 if above else -1):
                 return f"always {outer!r}"
             if code != (-1 if above else domain.size - 1):
-                test = domain.describe_test(code)
-                tests.append(f"{features[feature]} {_negated(test) if above else test}")
+                name, test = features[feature], domain.describe_test(code)
+                tests.append(denied(name, test) if above else f"{name} {test}")
         return f"{inner!r} if {' and '.join(tests)}, else {outer!r}" if tests else f"always {inner!r}"
 
 
@@ -446,14 +445,6 @@ def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.b
     listed[tuple(slice(None, -1) if side else slice(1, None) for side in above)] = np.flip(bounded, turned)
     listed[tuple(-1 if side else 0 for side in above)] = True
     return listed
-
-
-def _negated(test: str) -> str:
-    """Return the negation of a test that `Domain.describe_test` returns."""
-    if test == "is missing":
-        return "is not missing"
-    sign, _, value = test.removesuffix(" (or missing)").partition(" ")
-    return f"{_NEGATIONS[sign]} {value}" if sign in _NEGATIONS else f"not {test}"
 
 
 def _checked_features(domain: Product, features: Any) -> tuple[int, ...]:

@@ -37,6 +37,13 @@ def sums_and_squares(rows: NDArray[Any]) -> NDArray[np.int64]:
     return sums
 
 
+def symmetric(upper: NDArray[Any], d: int) -> NDArray[np.float64]:
+    """Return the symmetric matrix of d columns whose entries i <= j are given, row by row."""
+    found = np.zeros((d, d))
+    found[np.triu_indices(d)] = upper
+    return np.asarray(found + np.triu(found, 1).T)
+
+
 def greatest_places(rows: NDArray[Any]) -> NDArray[Any]:
     """Return the place of the greatest number of each row, the first of equal ones."""
     return rows[:, 1] > rows[:, 0] if rows.shape[1] == 2 else rows.argmax(axis=1)  # of two much faster

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import shown
-from dplearn.concepts.base import literal
+from dplearn.concepts.base import denied, literal
 from dplearn.domains import Bits, Domain, Floats, Product
 from dplearn.kernels import CodePlaces, blocks
 from dplearn.kernels.intervals import first_codes
@@ -84,7 +84,7 @@ class Bins:
             return f"{name} is in group {' or '.join(map(str, places))} of {self.size}"
         if 2 * len(places) > self.size:
             others = sorted(set(range(self.size)) - set(places))
-            return " and ".join(_denied(name, self.kept.describe_test(place)) for place in others)
+            return " and ".join(denied(name, self.kept.describe_test(place)) for place in others)
         words = " or ".join(f"{name} {self.kept.describe_test(place)}" for place in places)
         return words if len(places) == 1 else f"({words})"
 
@@ -95,7 +95,7 @@ class Bins:
             return f"{name} is missing"
         words = []
         if numbers[0] > self.first:
-            words.append(_denied(name, self._at_most(numbers[0] - 1)))
+            words.append(denied(name, self._at_most(numbers[0] - 1)))
         if numbers[-1] < self.size - 1:
             words.append(f"{name} {self._at_most(numbers[-1])}")
         if self.first and not allowed[0]:
@@ -179,11 +179,3 @@ def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:
     largest = max(min(4.0**reach, domain.largest), smallest)
     bits = min(digits, domain.significand_bits)
     return replace(domain, significand_bits=bits, smallest=smallest, largest=largest)
-
-
-def _denied(name: str, test: str) -> str:
-    contrary = {"== ": "!= ", "<= ": "> ", "< ": ">= ", "is ": "is not "}
-    for word, other in contrary.items():
-        if test.startswith(word):
-            return f"{name} {other}{test.removeprefix(word)}"
-    return f"not ({name} {test})"

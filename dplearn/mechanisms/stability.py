@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
@@ -161,6 +162,13 @@ def release_probability_table(privacy: ApproxDP) -> tuple[list[int], int]:
     # From delta up to 1/2, and from 1/2 up to 1, the table has at most ln(1 / delta) / epsilon steps each.
     least = ceil(2 * log_bounds(2 / delta)[1]) / Fraction(_LONGEST)
     return _speaking_table(check_number("epsilon", epsilon_of(privacy), low=least), delta)
+
+
+@lru_cache(maxsize=16)
+def abstention_probabilities(privacy: ApproxDP) -> NDArray[np.float64]:
+    """Return the probabilities of an abstention at distances 0, 1, ..., up to the first that is 0."""
+    table, one = release_probability_table(privacy)
+    return np.array([(one - p) / one for p in table])
 
 
 @lru_cache(maxsize=64)

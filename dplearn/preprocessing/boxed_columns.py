@@ -4,7 +4,6 @@ The box has the declared bounds of each column. A column of all floats has none:
 released first, and its numbers are clipped to an interval around both.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -30,7 +29,7 @@ from dplearn.privacy.events import Event
 from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
-from dplearn.queries.noise import can_be_drawn, noise_of
+from dplearn.queries.noise import can_be_drawn, noise_of, norm_order, tolerance_of
 from dplearn.releases.quantiles import QuantileSearch, quantile_warnings, release_quantiles
 from dplearn.table import Columns, Table, as_table
 from dplearn.table.features import as_product
@@ -174,7 +173,7 @@ class BoxPlan(SizedPlan):
     @property
     def order(self) -> int:
         """The order of the norm that the noise is scaled to."""
-        return order_of(self.noise)
+        return norm_order(self.noise)
 
 
 class BoxedColumns(NumberColumns):
@@ -271,15 +270,13 @@ class BoxedColumnsFit(NumberColumnsFit):
             )
         noise, bits, deviation, size = min(drawn, key=lambda each: each[2])
         delta = left.delta if noise == "gaussian" else Fraction(0)
-        log = math.log(2 * size / failure)
         if earlier is not None and earlier.deviations:
             deviation = joined_deviations(earlier, [deviation] * len(earlier.deviations), facts.n_samples)[0]
-        # Laplace noise of scale s has standard deviation s sqrt(2).
         return BoxPlan(
             replace(self.cost, delta=delta, assumes=(*TABLE, *product.assumes)),
             noise,
             deviation,
-            deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log)),
+            tolerance_of(noise, deviation, size, failure),
             float(failure),
             n_samples=facts.n_samples + (0 if earlier is None else earlier.n_samples),
             product=product,
@@ -308,11 +305,6 @@ class BoxedColumnsFit(NumberColumnsFit):
         )
         oracle = CentralOracle(rows, privacy=plan.rest, dice=dice, noise=plan.noise)
         return self.asked(oracle, plan, box)
-
-
-def order_of(noise: str) -> int:
-    """Return the order of the norm that noise is scaled to: 2 for Gaussian noise, 1 for Laplace noise."""
-    return 2 if noise == "gaussian" else 1
 
 
 def _kinds(privacy: ApproxDP) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from dplearn.preprocessing.boxed_columns import (
     BoxedColumns,
     BoxedColumnsFit,
     BoxPlan,
-    order_of,
     reach_of,
     released_spread,
     shortened,
@@ -31,6 +30,7 @@ from dplearn.preprocessing.boxed_columns import (
 from dplearn.preprocessing.number_columns import NumberColumns, Numbers, in_blocks
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
+from dplearn.queries.noise import norm_order
 
 # Chosen on the tables that `dplearn.preprocessing.boxed_columns` names.
 _SPREAD_SHARE = Fraction(1, 4)  # of the budget, for the means and variances of columns
@@ -179,7 +179,7 @@ class KMeansFit(BoxedColumnsFit):
 
     def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:
         asked = ClusterRound(
-            np.zeros((self.n_clusters, n_columns)), np.zeros(n_columns), steps, order_of(noise)
+            np.zeros((self.n_clusters, n_columns)), np.zeros(n_columns), steps, norm_order(noise)
         )
         query = cluster_query(asked)
         query.unit = Fraction(1, steps)

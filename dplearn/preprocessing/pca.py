@@ -13,6 +13,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels import float_blocks
+from dplearn.kernels.rows import symmetric
 from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,
@@ -212,9 +213,7 @@ class _Spectrum:
         on, off, linear = _weights(plan.noise, steps)
         first, second = np.triu_indices(d)
         scale = np.where(first == second, on, off) / off
-        upper = np.zeros((d, d))
-        upper[first, second] = means[: len(first)] / scale
-        moments = upper + np.triu(upper, 1).T
+        moments = symmetric(means[: len(first)] / scale, d)
         ratio = off * steps / linear
         mean = means[len(first) :] * ratio
         # The squares of noisy means are too large by the variance of their noise, in expectation.

@@ -7,11 +7,11 @@ moves each by less than 1, added to their distance.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -342,6 +342,29 @@ def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
     if kind == "local":
         return LocalNoise(epsilon_of(privacy), n)
     return CentralNoise.of(kind, privacy, n, **more)
+
+
+Plan = TypeVar("Plan")
+
+
+def norm_order(noise: str) -> int:
+    """Return the order of the norm that noise is scaled to: 1 for Laplace noise, 2 for Gaussian noise."""
+    return 1 if noise == "laplace" else 2
+
+
+def tolerance_of(noise: str, deviation: float, size: int, beta: Fraction) -> float:
+    """Return a bound on all of `size` numbers of noise, which holds with probability 1 - beta."""
+    log = math.log(2 * size / beta)
+    # Laplace noise of scale s has standard deviation s sqrt(2).
+    return deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log))
+
+
+def first_drawn(plans: Iterable[Plan], can_be_drawn: Callable[[Plan], bool], epsilon: Fraction) -> Plan:
+    """Return the first plan, of falling accuracy of numbers, whose noise can be drawn."""
+    for plan in plans:
+        if can_be_drawn(plan):
+            return plan
+    raise ValueError(f"epsilon must be large enough for noise to be drawn, got {float(epsilon):g}")
 
 
 #: The kinds of noise: central Laplace or Gaussian noise, and local randomised response.

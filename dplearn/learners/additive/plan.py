@@ -33,7 +33,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, SizedPlan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import VectorQuery
-from dplearn.queries.noise import can_be_drawn, noise_of
+from dplearn.queries.noise import can_be_drawn, first_drawn, noise_of, norm_order
 
 #: What a fit learns.
 ADDITIVE, LINEAR, MEAN = "additive", "linear", "mean"
@@ -223,7 +223,7 @@ class AdditivePlan(SizedPlan):
     @property
     def order(self) -> int:
         """The order of the norm of rows: 1 for Laplace noise, 2 for all other noise."""
-        return 1 if self.noise == "laplace" else 2
+        return norm_order(self.noise)
 
     @property
     def clear(self) -> bool:
@@ -324,14 +324,9 @@ def additive_plan(
         return linear
     plan = replace(plan, n_joint=_n_joint(plan, params.interactions))
     plan = replace(plan, n_queries=3 + plan.correlated + plan.paired + 2 * plan.narrows + plan.n_steps)
-    for bits in tried:
-        rounded = replace(plan, bits=bits)
-        rounded = replace(rounded, loss=loss_of(rounded))
-        if _can_be_drawn(rounded):
-            return _with_noise(rounded)
-    raise ValueError(
-        f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
-    )
+    rounded = (replace(plan, bits=bits) for bits in tried)
+    finest = (replace(each, loss=loss_of(each)) for each in rounded)
+    return _with_noise(first_drawn(finest, _can_be_drawn, params.cost.epsilon))
 
 
 def linear_plan(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dplearn.kernels import blocks, norm_powers
 from dplearn.kernels.kept_results import KeptResults
 from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, Loss
-from dplearn.learners.linear import moment_weights
+from dplearn.learners.linear import moment_weights, upper_weights
 from dplearn.queries import LabelledRows, Oracle, StatisticalQuery, VectorQuery
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
@@ -412,9 +412,8 @@ def moment_query(rows: Rows) -> StatisticalQuery:
     """
     d = rows.size - 1
     upper = np.triu_indices(d)
-    on, off = moment_weights(2)
-    weights = np.where(upper[0] == upper[1], on, off)
-    norm = on * rows.reach**2
+    weights = upper_weights(2, d)
+    norm = moment_weights(2)[0] * rows.reach**2
 
     def total(records: LabelledRows) -> Integers:
         moments = np.zeros((d, d), dtype=np.int64)

@@ -20,6 +20,7 @@ from scipy.special import ndtr, ndtri, softmax
 
 from dplearn.chance import PublicStream
 from dplearn.kernels import nearest_shares
+from dplearn.kernels.rows import symmetric
 from dplearn.kernels.simplex import fitted_shares
 from dplearn.learners.additive.cells import Column, kernel, smooth_rows
 from dplearn.learners.additive.losses import RESIDUAL_BITS, Base
@@ -35,7 +36,7 @@ from dplearn.learners.additive.queries import (
     residual_query,
     residuals_at,
 )
-from dplearn.learners.linear import moment_weights
+from dplearn.learners.linear import moment_weights, upper_weights
 from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 
 # The greatest prior weight of a first shape in the whole model: correlated columns count an effect twice.
@@ -205,14 +206,11 @@ def ask_correlations(
     tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
     rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
     answer = oracle.ask(moment_query(rows), plan.shares.correlations)[0]
-    (first, second), (on, off) = np.triu_indices(d), moment_weights(2)
     units = rows.width**2 / np.outer(weights, weights)
     variances = np.array([float(mass @ score**2) for mass, score in zip(masses, scores, strict=True)])
     units /= np.sqrt(np.outer(variances, variances)).clip(_LEAST_VARIANCE)
-    found = np.zeros((d, d))
-    found[first, second] = answer.means / np.where(first == second, on, off)
-    found = units * (found + np.triu(found, 1).T)
-    noise = units * math.sqrt(answer.noise_variance) / off
+    found = units * symmetric(answer.means / upper_weights(2, d), d)
+    noise = units * math.sqrt(answer.noise_variance) / moment_weights(2)[1]
     # Records that are far out in several columns are shortened, which makes all products smaller alike.
     kept = np.clip(np.average(np.diag(found), weights=weights**2), _LEAST_KEPT, 1.0)
     found, noise = found / kept, noise / kept

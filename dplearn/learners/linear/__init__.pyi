@@ -17,6 +17,7 @@ from dplearn.learners.linear.logistic_queries import label_parts as label_parts
 from dplearn.learners.linear.logistic_queries import moment_weights as moment_weights
 from dplearn.learners.linear.logistic_queries import products_query as products_query
 from dplearn.learners.linear.logistic_queries import score_queries as score_queries
+from dplearn.learners.linear.logistic_queries import upper_weights as upper_weights
 from dplearn.learners.linear.logistic_steps import BALANCED as BALANCED
 from dplearn.learners.linear.logistic_steps import check_class_weight as check_class_weight
 from dplearn.learners.linear.logistic_steps import check_weighted_classes as check_weighted_classes

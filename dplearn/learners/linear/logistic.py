@@ -40,7 +40,6 @@ from dplearn.learners.linear.logistic_queries import (
     any_products_query,
     kinds_of_queries,
     mean_row_query,
-    row_order,
 )
 from dplearn.learners.linear.logistic_steps import (
     Effects,
@@ -54,7 +53,7 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import LabelledRows, Oracle, StatisticalQuery
 from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
-from dplearn.queries.noise import noise_of
+from dplearn.queries.noise import first_drawn, noise_of, norm_order, tolerance_of
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.targets import labels_assumed, read_labels
@@ -314,7 +313,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         if len(self.classes_) == 2:
             weights = np.hstack([np.zeros_like(weights), weights])
             offsets = np.array([0.0, *offsets])
-        return LogisticModel(row_order(self.noise_), self.metric_, weights, offsets)
+        return LogisticModel(norm_order(self.noise_), self.metric_, weights, offsets)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -416,13 +415,8 @@ def logistic_plan(
         kept = _most_kept(first) if n_kept is None else n_kept
         first = replace(first, n_kept=min(kept, first.n_numbers))
     plan = _with_steps(first, params.n_steps)
-    for bits in range(params.finest, -1, -1):
-        rounded = replace(plan, bits=bits)
-        if can_be_drawn(rounded):
-            return _with_noise(rounded, beta)
-    raise ValueError(
-        f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
-    )
+    rounded = (replace(plan, bits=bits) for bits in range(params.finest, -1, -1))
+    return _with_noise(first_drawn(rounded, can_be_drawn, params.cost.epsilon), beta)
 
 
 def _most_kept(plan: LogisticPlan) -> int:
@@ -446,15 +440,14 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
 def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
     """Return the plan with the noise and the tolerance of the label query."""
     query, share = any_products_query(plan), plan.shares[1]
-    deviation, log = deviation_of(plan, query, share), math.log(2 * query.size / beta)
+    deviation = deviation_of(plan, query, share)
     # A number of a row is about d**-1/2 of its Euclidean norm, or 1/d of its L1 norm; the norm of the noise
     # of d numbers is d**1/2 times the standard deviation of one.
     spread = plan.n_columns if plan.order == 2 else plan.n_columns**1.5
     return replace(
         plan,
         deviation=deviation,
-        # Laplace noise of scale s has standard deviation s sqrt(2).
-        tolerance=deviation * (log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log)),
+        tolerance=tolerance_of(plan.noise, deviation, query.size, beta),
         noise_to_signal=deviation * spread / _NOISE_DOMINATED[plan.order],
     )
 

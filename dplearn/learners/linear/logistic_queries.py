@@ -22,6 +22,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN
 from dplearn.queries import HistogramQuery, LabelledRows, StatisticalQuery, VectorQuery
+from dplearn.queries.noise import norm_order
 
 #: Rows and residuals are integers of magnitude at most 2**10, so that float sums over 2**33 records are
 #: exact.
@@ -140,7 +141,7 @@ class LogisticPlan(SizedPlan):
     @property
     def order(self) -> int:
         """The order of the row norm, as for `unit_rows`: 1 or 2."""
-        return row_order(self.noise)
+        return norm_order(self.noise)
 
     @property
     def reach(self) -> int:
@@ -245,11 +246,6 @@ class LogisticPlan(SizedPlan):
         shown = parts[:, 1:] if self.n_classes == 2 else parts
         middle = self.portion if self.order == 2 or self.n_classes == 2 else 0
         return np.asarray(shown - middle, dtype=np.float64)
-
-
-def row_order(noise: str) -> int:
-    """Return the order of the row norm, as for `unit_rows`: 1 for Laplace noise, 2 for Gaussian noise."""
-    return 1 if noise == "laplace" else 2
 
 
 class Mapped:
@@ -373,15 +369,19 @@ def moment_weights(order: int) -> tuple[int, int]:
     return (1, 2) if order == 1 else (5, 7)
 
 
+def upper_weights(order: int, d: int) -> NDArray[np.int64]:
+    """Return the weight of each entry i <= j of a matrix of d columns, row by row."""
+    first, second = np.triu_indices(d)
+    return np.where(first == second, *moment_weights(order))
+
+
 def moments_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for second moments: the products of columns i <= j of a row."""
-    d, (on, off) = plan.n_columns, moment_weights(plan.order)
-    norm = on * plan.reach**2
+    d = plan.n_columns
+    norm = moment_weights(plan.order)[0] * plan.reach**2
 
     def upper(moments: Any) -> NDArray[np.int64]:
-        first, second = np.triu_indices(d)
-        weights = np.where(first == second, on, off)
-        return np.asarray((moments[first, second].T * weights).T)
+        return np.asarray((moments[np.triu_indices(d)].T * upper_weights(plan.order, d)).T)
 
     def total(records: LabelledRows) -> NDArray[np.int64]:
         return upper(second_moments(records.X))

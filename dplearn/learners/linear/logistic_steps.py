@@ -20,6 +20,7 @@ from dplearn._progress import watched
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.kernels import nearest_shares
+from dplearn.kernels.rows import symmetric
 from dplearn.learners.linear.logistic_queries import (
     LogisticPlan,
     Mapped,
@@ -380,9 +381,7 @@ def _moments(oracle: Oracle, plan: LogisticPlan) -> tuple[NDArray[np.float64], f
     answer = oracle.ask(moments_query(plan), plan.shares[0])[0]
     d = plan.n_columns
     on, off = moment_weights(plan.order)
-    moments = np.zeros((d, d))
-    moments[np.triu_indices(d)] = answer.means / off
-    moments = moments + np.triu(moments, 1).T
+    moments = symmetric(answer.means / off, d)
     moments[np.diag_indices(d)] *= off / on
     # The eigenvalues of a symmetric matrix of independent noise are at most about 2 sqrt(d) deviations.
     return moments, _NOISE_KEPT * 2 * math.sqrt(d * answer.noise_variance) / off

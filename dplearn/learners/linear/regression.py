@@ -24,9 +24,10 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_colu
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
 from dplearn.kernels import dense, ignores_float_errors, norm_powers, row_blocks
+from dplearn.kernels.rows import symmetric
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
-from dplearn.learners.linear.logistic_queries import moment_weights, row_order
+from dplearn.learners.linear.logistic_queries import moment_weights, upper_weights
 from dplearn.learners.linear.logistic_steps import normal_interval
 from dplearn.learners.linear.rows import (
     Layout,
@@ -44,7 +45,7 @@ from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import LabelledRows, Oracle, VectorQuery
-from dplearn.queries.noise import can_be_drawn, noise_of
+from dplearn.queries.noise import can_be_drawn, first_drawn, noise_of, norm_order, tolerance_of
 from dplearn.releases.release import covers_sampling
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features
@@ -149,7 +150,7 @@ class LinearPlan(SizedPlan):
     @property
     def order(self) -> int:
         """The order of the row norm: 1 for Laplace noise, 2 for Gaussian noise."""
-        return row_order(self.noise)
+        return norm_order(self.noise)
 
     @property
     def steps(self) -> int:
@@ -456,7 +457,8 @@ class LinearFit(QueryFit):
         scale = plan.steps**2
         off = moment_weights(plan.order)[1]
         variance = answer.noise_variance / (off * scale) ** 2
-        moments = matrix_of(plan, answer.means) / scale
+        weights = upper_weights(plan.order, plan.n_numbers)
+        moments = symmetric(answer.means / weights, plan.n_numbers) / scale
         if plan.public.n_samples is not None:
             return LinearModel.of(moments, variance, plan.blocks, plan.target_unit)
         count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
@@ -496,13 +498,8 @@ def linear_plan(
             " columns by a rule that uses no records, or project them onto fewer (GaussianRandomProjection,"
             " of sklearn.random_projection, uses only the number of columns)"
         )
-    for bits in range(params.finest, -1, -1):
-        plan = replace(plan, bits=bits)
-        if _can_be_drawn(plan):
-            return _with_noise(plan, beta)
-    raise ValueError(
-        f"epsilon must be large enough for noise to be drawn, got {float(params.cost.epsilon):g}"
-    )
+    rounded = (replace(plan, bits=bits) for bits in range(params.finest, -1, -1))
+    return _with_noise(first_drawn(rounded, _can_be_drawn, params.cost.epsilon), beta)
 
 
 def _can_be_drawn(plan: LinearPlan) -> bool:
@@ -522,13 +519,10 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     noise = noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples or 1))
     deviation = noise.deviation(query, share)
     unit = 1 / (moment_weights(plan.order)[1] * plan.steps * plan.target_reach)
-    log = math.log(2 * (plan.n_numbers - 1) / beta)
-    # Laplace noise of scale s has standard deviation s sqrt(2).
-    tolerance = deviation * (log / math.sqrt(2) if plan.noise == "laplace" else math.sqrt(2 * log))
     return replace(
         plan,
         deviation=deviation * unit,
-        tolerance=tolerance * unit,
+        tolerance=tolerance_of(plan.noise, deviation, plan.n_numbers - 1, beta) * unit,
         noise_to_signal=deviation * unit * math.sqrt(plan.n_numbers - 1) / _NOISE_DOMINATED,
     )
 
@@ -581,7 +575,7 @@ def target_moments_query(plan: LinearPlan) -> VectorQuery:
     |y|, |z| <= t <= 2 r, products move by 2 r^2, 2 r (|y| + |z|) and |y^2 - z^2|: convex, at most 2 r^2 + 4 r
     t, at |y| = |z| = t. An added record moves totals by at most 5 E, or |v|_1^2 <= E.
     """
-    weights = _weights(plan)
+    weights = upper_weights(plan.order, plan.n_numbers)
     first, second = np.triu_indices(plan.n_numbers)
 
     def each(rows: Any) -> NDArray[np.int64]:
@@ -604,19 +598,6 @@ def target_moments_query(plan: LinearPlan) -> VectorQuery:
         added_l1=norm if plan.order == 1 else None,
         ends=(-largest, largest),
     )
-
-
-def matrix_of(plan: LinearPlan, moments: NDArray[Any]) -> NDArray[np.float64]:
-    """Return released moments as a symmetric matrix, without their weights."""
-    upper = np.zeros((plan.n_numbers, plan.n_numbers))
-    upper[np.triu_indices(plan.n_numbers)] = np.asarray(moments) / _weights(plan)
-    return np.asarray(upper + np.triu(upper, 1).T)
-
-
-def _weights(plan: LinearPlan) -> NDArray[np.int64]:
-    on, off = moment_weights(plan.order)
-    first, second = np.triu_indices(plan.n_numbers)
-    return np.where(first == second, on, off).astype(np.int64)
 
 
 def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.float64]:

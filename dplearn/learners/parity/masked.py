@@ -26,7 +26,7 @@ from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit import TABLE
-from dplearn.kernels import BitMatrix, decay_rate, decay_ratio, first, lowest
+from dplearn.kernels import BitMatrix, decay_rate, decay_ratio, first, least, lowest
 from dplearn.learners.limits import SIZE_NOTES
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import PrivacyLedger
@@ -462,10 +462,7 @@ def _least(d: int, epsilon: Fraction, beta: Fraction, trust_model: str, interact
         )
         return sizes.failure <= beta
 
-    low = high = 1 + interactive
-    while not learned(high):
-        low, high = high + 1, 2 * high
-    return first(learned, low, high)
+    return least(learned, 1 + interactive)
 
 
 def signs_failure(

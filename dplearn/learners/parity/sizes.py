@@ -18,7 +18,7 @@ from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.kernels import first, lowest
 from dplearn.mechanisms.parity import parity_probabilities
-from dplearn.mechanisms.stability import release_probability_table
+from dplearn.mechanisms.stability import abstention_probabilities
 from dplearn.privacy import ApproxDP
 
 _SMALLEST = 1e-9  # of alpha and epsilon: smaller values require more records than any table has
@@ -366,7 +366,7 @@ def stable_parity_failure(
     m = check_count("n_parts", n_parts, low=1)
     size = check_count("part_size", part_size)
     return _stable_failure(
-        _abstention_probabilities(ApproxDP(epsilon, delta)), m, log_full_rank(size, d, bool(fit_intercept))
+        abstention_probabilities(ApproxDP(epsilon, delta)), m, log_full_rank(size, d, bool(fit_intercept))
     )
 
 
@@ -394,7 +394,7 @@ def stable_parity_sizes(
     (726, 33, 22, 0.0353)
     """
     d = check_count("n_features", n_features, low=1)
-    return _least_stable(d, ApproxDP(epsilon, delta), _beta(beta), bool(fit_intercept))
+    return _least_stable(d, ApproxDP(epsilon, delta), below_1("beta", beta), bool(fit_intercept))
 
 
 @documented_by(stable_parity_failure, Calculator)
@@ -421,7 +421,7 @@ def stable_parity_split(
     plan = stable_parity_sizes(
         n_features, epsilon=epsilon, delta=delta, beta=beta, fit_intercept=fit_intercept
     )
-    abstentions, wanted = _abstention_probabilities(ApproxDP(epsilon, delta)), _beta(beta)
+    abstentions, wanted = abstention_probabilities(ApproxDP(epsilon, delta)), below_1("beta", beta)
     if n > plan.n_samples:
         less = wanted * plan.n_samples / n
         sharper = _least_stable(n_features, ApproxDP(epsilon, delta), less, bool(fit_intercept))
@@ -438,17 +438,6 @@ def stable_parity_split(
         half = lowest(lambda halves: np.array([failure(half) for half in halves]), 0, (most - 1) // 2)
     m = 2 * half + 1
     return StableSizes(n, m, n // m, failure(half))
-
-
-def _beta(beta: Any) -> float:
-    return float(check_number("beta", check_number("beta", beta, above=0, below=1), low=_RAREST))
-
-
-@lru_cache(maxsize=8)
-def _abstention_probabilities(privacy: ApproxDP) -> Floats:
-    """Return the probabilities of an abstention at distances 0, 1, ..., up to the first that is 0."""
-    table, one = release_probability_table(privacy)
-    return np.array([(one - p) / one for p in table])
 
 
 def _fewest(abstentions: Floats, beta: float) -> int:
@@ -481,7 +470,7 @@ def _stable_failure(abstentions: Floats, m: int, log_full_rank: float) -> float:
 @lru_cache(maxsize=256)
 def _least_stable(d: int, privacy: ApproxDP, beta: float, intercept: bool) -> StableSizes:
     """Search from shards of nearly certain full rank to smaller shards, of which more are required."""
-    abstentions = _abstention_probabilities(privacy)
+    abstentions = abstention_probabilities(privacy)
     fewest = _fewest(abstentions, beta)
     best: StableSizes | None = None
     spare = 8 + math.ceil(math.log2((2 * fewest + 1) / beta))  # the mean number without full rank: beta / 256

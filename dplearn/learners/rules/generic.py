@@ -337,8 +337,7 @@ class RuleFit(FitRecipe):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         X = read_features(reader, X, domain=self.declared, reset=True)
         classes, codes = read_labels(y, len(X), self.classes)
-        names = getattr(reader, "feature_names_in_", None)
-        public = FitFacts(len(X), X.shape[1], names=names, classes=classes, whole=whole_columns(X))
+        public = FitFacts.of_rows(X, reader, classes=classes, whole=whole_columns(X))
         concepts = _concepts(self, public)
         if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
             as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns

@@ -216,9 +216,9 @@ class LineFit(FitRecipe):
         X = _points(reader, X, self.p, reset=True)
         classes, codes = read_labels(y, len(X), self.classes)
         check_two_labels(classes, self.kind._two_labels)
-        names = getattr(reader, "feature_names_in_", None)
-        columns = plane(self.p, names).encode(X, takes_missing=False)
-        return FitFacts(len(X), 2, 2, names, classes), LabelledRows(Columns(columns), codes)
+        public = FitFacts.of_rows(X, reader, classes=classes)
+        columns = plane(self.p, public.names).encode(X, takes_missing=False)
+        return public, LabelledRows(Columns(columns), codes)
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         domain = plane(self.p, facts.names)

@@ -20,7 +20,7 @@ from dplearn.kernels import decay_ratio, float_above, least, selection_ratio
 from dplearn.kernels.points import distance_of_lead, n_sets
 from dplearn.learners.limits import packing_records
 from dplearn.learners.rules.generic import checked_epsilon, checked_ratio, checked_share, selection_rate
-from dplearn.mechanisms.stability import release_probability_table
+from dplearn.mechanisms.stability import abstention_probabilities
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import BoundedRange
@@ -392,10 +392,10 @@ def accuracy(method: str, n: int, n_buckets: int, beta: Any, **asked: Any) -> tu
 @lru_cache(maxsize=16)
 def silences(privacy: ApproxDP) -> NDArray[np.float64]:
     """Return the probability that a leader of lead 0, 1, ... is not released; it is 0 for greater leads."""
-    table, one = release_probability_table(privacy)
-    by_distance = np.array([(one - p) / one for p in table])
-    distances = [distance_of_lead(lead) for lead in range(1, 2 * len(table) + 1)]
-    return np.append(1.0, by_distance[np.minimum(distances, len(table) - 1)])
+    by_distance = abstention_probabilities(privacy)
+    n = len(by_distance)
+    distances = [distance_of_lead(lead) for lead in range(1, 2 * n + 1)]
+    return np.append(1.0, by_distance[np.minimum(distances, n - 1)])
 
 
 def unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
