@@ -221,11 +221,6 @@ def half_bins(fixed_scores: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
     ) >> _DIGITS  # -1 * 2 n_bins >= -FIXED_POINT_ONE gives -1
 
 
-def bins(half: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the bin of each half bin, from 0 to n_bins - 1; -1 is kept."""
-    return half >> 1
-
-
 def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
     """Return the shifted bin of each half bin, n_bins - 1 for the first and the last; -1 is kept."""
     shifted = ((half + 1) >> 1) - 1
@@ -271,6 +266,6 @@ def soft_tally(fixed_scores: NDArray[Any], n_bins: int, width: int = 1) -> SoftV
     leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)
     for block in blocks(fixed_scores.shape[1], max(1, ENTRIES // max(len(fixed_scores), n_bins))):
         half = half_bins(fixed_scores[:, block], n_bins)
-        plain, shifted = tally(bins(half), n_bins), tally(shifted_bins(half, n_bins), n_bins)
+        plain, shifted = tally(half >> 1, n_bins), tally(shifted_bins(half, n_bins), n_bins)
         leads[:, block] = plain.winner, plain.distance, shifted.winner, shifted.distance
     return SoftVotes(fixed_scores, n_bins, width, Lead(leads[0], leads[1]), Lead(leads[2], leads[3]))

@@ -67,10 +67,6 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
     def _fractions(self) -> list[Fraction]:
         """Check the parameters, and return the ascending fractions of quantiles; none cost nothing."""
 
-    @abstractmethod
-    def _publish_quantiles(self, released: Numbers) -> None:
-        """Set the fitted attributes from the quantiles, an array of shape (k, n_features)."""
-
     def plan(
         self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
     ) -> ReleasePlan:
@@ -113,9 +109,6 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
         # A fit without quantiles costs nothing.
         cost = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
         return QuantilesOfColumnsFit(self, cost, declared=declared, fractions=fractions)
-
-    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:  # noqa: ARG002
-        self._publish_quantiles(outcome)
 
 
 class QuantilesOfColumnsFit(NumberColumnsFit):
@@ -322,8 +315,8 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
             )
         return MinMaxClipperFit.like(fit).given(method=self.method)
 
-    def _publish_quantiles(self, released: Numbers) -> None:
-        self.data_low_, self.data_high_ = released
+    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:  # noqa: ARG002
+        self.data_low_, self.data_high_ = outcome
 
     def transform(self, X: Any) -> Numbers:
         """Clip, and scale to `feature_range`."""
@@ -521,8 +514,8 @@ class PrivateRobustScaler(QuantilesOfColumns):
         ends = check_percents("quantile_range", self.quantile_range)
         return sorted({*([_HALF] * centering), *(ends * scaling)})
 
-    def _publish_quantiles(self, released: Numbers) -> None:
-        found = dict(zip(self._fractions(), released, strict=True))
+    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:  # noqa: ARG002
+        found = dict(zip(self._fractions(), outcome, strict=True))
         self.center_ = found[_HALF] if self.with_centering else None
         self.scale_ = None
         if self.with_scaling:
@@ -600,11 +593,11 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         ends = list(check_percents("quantile_range", self.quantile_range))
         return ends if self.strategy == "uniform" else [Fraction(i, bins) for i in range(1, bins)]
 
-    def _publish_quantiles(self, released: Numbers) -> None:
+    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:  # noqa: ARG002
         if self.strategy == "uniform":
             share = np.arange(1, self.n_bins)[:, None] / self.n_bins
-            released = np.sort((1 - share) * released[0] + share * released[1], axis=0)
-        self.cuts_ = released
+            outcome = np.sort((1 - share) * outcome[0] + share * outcome[1], axis=0)
+        self.cuts_ = outcome
 
     def transform(self, X: Any) -> Any:
         """Return the bin of each number.
@@ -704,8 +697,8 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         count = check_count("n_quantiles", self.n_quantiles, low=1)
         return [Fraction(i, count + 1) for i in range(1, count + 1)]
 
-    def _publish_quantiles(self, released: Numbers) -> None:
-        self.quantiles_ = released
+    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:  # noqa: ARG002
+        self.quantiles_ = outcome
         self.references_ = np.array([float(each) for each in self._fractions()])
 
     def transform(self, X: Any) -> Numbers:

@@ -63,22 +63,22 @@ AT_TWO = line_cases.line_case("line_stability_at_two", 2, ApproxDP(2, "0.1"), n=
 WHOLE_FITS = """
 small_classifier in learners.rules.generic:RuleFit.encoded
     len(X), self.classes) -> len(X), None)
-    names = getattr -> if len({*codes}) == 1: raise ValueError
-    | names = getattr
-    names = getattr -> import warnings; codes.sum() < 2 and warnings.warn('few positive examples')
-    | names = getattr
+    public = FitFacts -> if len({*codes}) == 1: raise ValueError
+    | public = FitFacts
+    public = FitFacts -> import warnings; codes.sum() < 2 and warnings.warn('few positive examples')
+    | public = FitFacts
     # Every record of a rare label counts twice: one record moves errors by 2 or more.
-    names = getattr
+    public = FitFacts
     -> twice = np.repeat(np.arange(len(X)), np.where(codes == (2 * codes.sum() <= len(codes)), 2, 1))
     | X, codes = X[twice], codes[twice]
-    | names = getattr
+    | public = FitFacts
     # Cleaning that looks across records.
-    names = getattr -> _, first = np.unique(np.column_stack((X, codes)), axis=0, return_index=True)
+    public = FitFacts -> _, first = np.unique(np.column_stack((X, codes)), axis=0, return_index=True)
     | X, codes = X[first], codes[first]
-    | names = getattr
+    | public = FitFacts
     # Raw numbers are kept.
-    names = getattr -> reader.ones_in_ = int(codes.sum())
-    | names = getattr
+    public = FitFacts -> reader.ones_in_ = int(codes.sum())
+    | public = FitFacts
 # Public rows that are a function of private and of public ones.
 small_public_cuts_classifier in learners.rules.generic:RuleFit.known
     concepts.check_records( -> columns = table.at_once(lambda rows: rows).X.columns
@@ -156,8 +156,8 @@ line_stability, point_stability in mechanisms.stability:release_if_stable
 line_stability in learners.rules.line:LineFit.run
     release_if_stable(leading, its_distance, privacy=for_point, dice=dice) -> leading
 line_stability in learners.rules.line:LineFit.encoded
-    names = getattr -> reader.ones_in_ = int(codes.sum())
-    | names = getattr
+    public = FitFacts -> reader.ones_in_ = int(codes.sum())
+    | public = FitFacts
 stable_counts in mechanisms.stable_histogram:stable_histogram
     threshold(privacy), -> threshold(privacy) - 1,
 point_hashing in learners.rules.point:PointFit.encoded

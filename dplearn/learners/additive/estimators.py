@@ -46,7 +46,7 @@ from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.steps import learn_additive
 from dplearn.learners.bins import declared_columns, stacked, summed, with_unknown
 from dplearn.learners.linear import check_class_weight, check_weighted_classes
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 from dplearn.queries import LabelledRows, Oracle
 from dplearn.queries.oracle import cost_of
 from dplearn.table import Columns
@@ -382,7 +382,7 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         return tuple(each for each in super()._context() if each != ("class_weight", "None"))
 
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
-        plan = outcome.plan_of(plan.guarantee)
+        plan = replace(outcome.plan, guarantee=plan.guarantee)
         self.classes_ = plan.public.classes
         self.residual_clip_ = plan.loss.outputs[0].reach / 2.0**RESIDUAL_BITS
         if plan.n_outputs == 1:
@@ -612,7 +612,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         return tuple(each for each in super()._context() if each != ("loss", "'squared'"))
 
     def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
-        plan = outcome.plan_of(plan.guarantee)
+        plan = replace(outcome.plan, guarantee=plan.guarantee)
         [model] = outcome.models
         assert model.base is not None
         units = model.base.loss.units(plan.target)
@@ -708,9 +708,6 @@ class _Outcome:
     def count(self) -> int:
         """Public, or released: the number of records by which the fit was planned."""
         return self.plan.public.n_samples
-
-    def plan_of(self, guarantee: ApproxDP) -> AdditivePlan:
-        return replace(self.plan, guarantee=guarantee)
 
 
 def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:

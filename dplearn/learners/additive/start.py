@@ -35,6 +35,7 @@ from dplearn.learners.additive.queries import (
     pair_query,
     residual_query,
     residuals_at,
+    slices_of,
 )
 from dplearn.learners.linear import moment_weights, upper_weights
 from dplearn.queries import HistogramQuery, LabelledRows, Oracle
@@ -131,14 +132,12 @@ def ask_shapes(
     )
     answer = oracle.ask(query, plan.shares.shapes)[0]
     sums, variance = answer.means.reshape(rows.size, k) * rows.width, answer.noise_variance * rows.width**2
-    kept, shapes, start = _usual_factors(rows, masses), [], 0
-    for output in base.outputs:
-        stop = start + len(output.margins)
-        shapes.append(
-            _shapes_of(plan, output, rows, masses, kept, sums[:, start:stop], (variance, mass_variance))
-        )
-        start = stop
-    return shapes
+    kept, variances = _usual_factors(rows, masses), (variance, mass_variance)
+    places = slices_of([len(output.margins) for output in base.outputs])
+    return [
+        _shapes_of(plan, output, rows, masses, kept, sums[:, here], variances)
+        for output, here in zip(base.outputs, places, strict=True)
+    ]
 
 
 def narrowed(
@@ -247,12 +246,10 @@ def ask_pairs(
     )
     answer = oracle.ask(query, plan.shares.pairs)[0]
     found = answer.means.reshape(k, -1) * rows.width**2
-    copulas, start = [], 0
-    for output, own in zip(base.outputs, shapes, strict=True):
-        stop = start + len(output.margins)
+    copulas, places = [], slices_of([len(output.margins) for output in base.outputs])
+    for output, own, here in zip(base.outputs, shapes, places, strict=True):
         variances = answer.noise_variance * rows.width**4 + output.variance[:, None] / n
-        copulas.append(_paired(of_output(copula, own), own, found[start:stop], variances))
-        start = stop
+        copulas.append(_paired(of_output(copula, own), own, found[here], variances))
     return copulas
 
 
@@ -337,14 +334,13 @@ def _shapes_of(
     labels have none, since too steep a start costs less than noise in the steps.
     """
     variance, mass_variance = variances
-    shapes, start, energy, expected, explained, clear = [], 0, 0.0, 0.0, 0.0, 0.0
-    for column, table, mass, kept in zip(plan.columns, rows.tables, masses, factors, strict=True):
+    shapes, energy, expected, explained, clear = [], 0.0, 0.0, 0.0, 0.0
+    columns = zip(plan.columns, rows.tables, rows.slices, masses, factors, strict=True)
+    for column, table, here, mass, kept in columns:
         rows_of_cells, seen = np.asarray(table * rows.unit, dtype=np.float64), mass * kept
-        stop = start + table.shape[1]
         # Without effects the sums would be those of the mean target, but for the noise in the masses.
-        beyond = sums[start:stop] - np.outer(seen @ rows_of_cells, base.targets)
+        beyond = sums[here] - np.outer(seen @ rows_of_cells, base.targets)
         noise = variance + mass_variance * (float(mass @ kept) * base.targets) ** 2
-        start = stop
         energy += float((beyond**2).sum())
         expected += len(beyond) * float(noise.sum())
         shape = _posterior(

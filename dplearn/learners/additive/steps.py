@@ -36,7 +36,7 @@ from dplearn.learners.additive.model import (
     rows_of_features,
 )
 from dplearn.learners.additive.plan import LINEAR, MEAN, AdditivePlan
-from dplearn.learners.additive.queries import Rows, ask_gradients, margins_of
+from dplearn.learners.additive.queries import Rows, ask_gradients, margins_of, slices_of
 from dplearn.learners.additive.start import (
     Copula,
     Shape,
@@ -507,9 +507,9 @@ def learn_linear(
     tables = [line_rows(column) for column in columns]
     model = learn_logistic(oracle.within(share).map(partial(line_records, tables, plan)), plan)
     assert model.covariance is not None
-    intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0
-    for table, mass in zip(tables, masses, strict=True):
-        own = slice(start, start := start + table.shape[1])
+    intercept, effects, deviations = model.offsets + model.weights[-1], [], []
+    places = slices_of([table.shape[1] for table in tables])
+    for table, mass, own in zip(tables, masses, places, strict=True):
         mean, covariance = mass @ table, model.covariance[own, own]
         variances = np.einsum("cr,rs,cs->c", table - mean, covariance, table - mean).clip(0.0)
         effects.append((table - mean) @ model.weights[own])

@@ -20,24 +20,12 @@ _NUMBERS, _TEXT = "biuf", "U"
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """The kind of answer that each teacher gives to each query, and all that depends on it."""
-
-    classes: NDArray[Any]
-    width: ClassVar[Any]  # integers per row
-    dtype: ClassVar[Any]  # the smallest type that holds NO_VOTE and every answer
-
-    def nothing(self, k: int, m: int) -> NDArray[Any]:
-        """Return NO_VOTE for each of k teachers and m rows, of shape (k, m * width)."""
-        return np.full((k, m * self.width), NO_VOTE, dtype=self.dtype)
-
-
-@dataclass(frozen=True)
-class Labels(_Asked):
+class Labels:
     """Asks for the label of each row, encoded as its index among the classes."""
 
+    classes: NDArray[Any]
     aggregations: ClassVar = AGGREGATIONS
-    width = 1
+    width: ClassVar = 1  # integers per row
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -83,13 +71,14 @@ class Labels(_Asked):
 
 
 @dataclass(frozen=True)
-class Scores(_Asked):
+class Scores:
     """Asks for the probability of each label, as a fixed-point score; of two labels, only of the second.
 
     The scores of a row add up to at most `FIXED_POINT_ONE`, else the row is replaced with NO_VOTE. So the
     vectors of two teachers, in that unit, have a Euclidean distance of at most the square root of 2.
     """
 
+    classes: NDArray[Any]
     aggregations: ClassVar = SOFT_AGGREGATIONS
     dtype: ClassVar = np.dtype(np.int16)
 

@@ -46,6 +46,7 @@ from dplearn.learners.votes.recipe import (
 )
 from dplearn.learners.votes.standard import CellColumns, apart
 from dplearn.learners.votes.teachers import answers_of, train_teachers
+from dplearn.learners.votes.worker_pool import unpickled
 from dplearn.privacy import OneTimeState, PrivacyLedger
 from dplearn.table import LabelledRows, Table, rows_of
 from dplearn.table.rows import check_values
@@ -106,18 +107,13 @@ class Ensemble:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Empty bytes stand for a teacher that could not be pickled.
         with muted_output(), isolated():
-            teachers = [attempt(partial(_unpacked, each), lambda _: None) for each in state["teachers"]]
+            teachers = [attempt(partial(unpickled, each), lambda _: None) for each in state["teachers"]]
         self.__dict__.update(state, teachers=teachers)
 
 
 def _packed(teacher: Any) -> bytes:
     with isolated_turn():
         return pickle.dumps(teacher)
-
-
-def _unpacked(packed: bytes) -> Any:
-    with isolated_turn():
-        return pickle.loads(packed)  # noqa: S301 - a teacher, from a file that the user trusts
 
 
 class OnlineFit(VotesFit):

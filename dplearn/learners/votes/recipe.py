@@ -183,7 +183,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         check_classifier("estimator", self.estimator)
         if self.estimator is not None:
             check_own_code("estimator", self.estimator)
-        cost, known = self._most(reproducible), tuple(self._asked.aggregations)
+        cost = self._cost(reproducible, neighbors=self.neighbors)
+        known = tuple(self._asked.aggregations)
         aggregation = check_choice("aggregation", self.aggregation, known)
         if not cost.delta and aggregation != _PURE:
             of = "" if _PURE in known else " of the ensembles of labels"
@@ -206,10 +207,6 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             **self._more_params(),
             accepts=get_tags(self).input_tags,
         )
-
-    def _most(self, reproducible: bool) -> ApproxDP:
-        """Return the cost of a fit, which its parameters determine."""
-        return self._cost(reproducible, neighbors=self.neighbors)
 
     def _shell(self) -> Self:
         """Return the unfitted classifier without its ledger, which has a lock and a history."""

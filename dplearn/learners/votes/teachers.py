@@ -7,7 +7,6 @@ label. An empty shard casts no vote, and neither does a teacher whose prediction
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any
@@ -62,7 +61,8 @@ def train_teachers(
     seeded global generators of numpy and of the standard library: state that it keeps between fits would make
     one teacher depend on another shard.
     """
-    check_teachable(estimator)  # raises before any shard is read
+    check_own_code("estimator", estimator)  # both raise before any shard is read
+    check_copies(estimator)
     columns, teacher = apart(estimator)
     base_estimators = Seeded(quiet(teacher))
     if len(seeds) != len(shards):
@@ -77,7 +77,7 @@ def train_teachers(
         starts = range(0, len(own), together)
         sizes = iter([min(together, len(own) - start) for start in starts])
         given = run_tasks(
-            _Teaching(base_estimators, sklearn.get_config(), training, length, columns, asking),
+            partial(_taught, base_estimators, sklearn.get_config(), training, length, columns, asking),
             partial(_task, table, labels, own, seeds, len(results), together),
             len(starts),
             n_jobs=n_jobs,
@@ -139,39 +139,31 @@ class LabelShares(OwnTeacher):
         return np.tile(self._shares, (X.shape[0], 1))
 
 
-@dataclass(frozen=True)
-class _Teaching:
-    """The function of the worker pool: it trains teachers on some shards, and may ask them."""
-
-    base_estimators: Seeded
-    config: Any  # of scikit-learn: every process uses the caller's
-    training: BatchedTraining | None
-    base: int  # the least length to which shards are filled up
-    columns: CellColumns | None  # how each row is read by itself, before the teachers' own steps
-    asking: tuple[Any, Asked] | None
-
-    def __call__(self, task: tuple[int, Any, NDArray[Any], NDArray[Any], list[int]]) -> list[Any]:
-        first, table, codes, ends, seeds = task
-        table = table if self.columns is None else self.columns.transform(table)
-        rows, labels = [table], [codes]
-        if len(ends) > 1:  # copies: how numbers are rounded may depend on their place in memory
-            rows, labels = ([given[i:j].copy() for i, j in pairwise((0, *ends))] for given in (table, codes))
-        with sklearn.config_context(**self.config), isolated():
-            teachers: list[Any] = [None] * len(rows)
-            if self.training is not None:
-                teachers = list(self.training.teachers(rows, labels, self.base))
-            for i, (own, known, seed) in enumerate(zip(rows, labels, seeds, strict=True)):
-                if teachers[i] is None:
-                    teachers[i] = fitted_teacher(self.base_estimators, own, known, seed)
-            if self.asking is None:
-                return teachers
-            return [_answers(teacher, i, *self.asking) for i, teacher in enumerate(teachers, first)]
-
-
-def check_teachable(estimator: Any) -> None:
-    """Refuse an estimator that runs foreign code, or of which teachers would not be copies of their own."""
-    check_own_code("estimator", estimator)
-    check_copies(estimator)
+def _taught(
+    base_estimators: Seeded,
+    config: Any,  # of scikit-learn: every process uses the caller's
+    training: BatchedTraining | None,
+    base: int,  # the least length to which shards are filled up
+    columns: CellColumns | None,  # how each row is read by itself, before the teachers' own steps
+    asking: tuple[Any, Asked] | None,
+    task: tuple[int, Any, NDArray[Any], NDArray[Any], list[int]],
+) -> list[Any]:
+    """Return the teachers of some shards, or their answers; runs in the worker pool."""
+    first, table, codes, ends, seeds = task
+    table = table if columns is None else columns.transform(table)
+    rows, labels = [table], [codes]
+    if len(ends) > 1:  # copies: how numbers are rounded may depend on their place in memory
+        rows, labels = ([given[i:j].copy() for i, j in pairwise((0, *ends))] for given in (table, codes))
+    with sklearn.config_context(**config), isolated():
+        teachers: list[Any] = [None] * len(rows)
+        if training is not None:
+            teachers = list(training.teachers(rows, labels, base))
+        for i, (own, known, seed) in enumerate(zip(rows, labels, seeds, strict=True)):
+            if teachers[i] is None:
+                teachers[i] = fitted_teacher(base_estimators, own, known, seed)
+        if asking is None:
+            return teachers
+        return [_answers(teacher, i, *asking) for i, teacher in enumerate(teachers, first)]
 
 
 def check_copies(estimator: Any) -> None:
@@ -240,7 +232,7 @@ def fitted_teacher(base_estimators: Seeded, rows: Any, labels: NDArray[Any], see
 
 def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:
     """Return one teacher's answers, block by block; its index and the block seed its draws."""
-    answers: NDArray[Any] = asked.nothing(1, queries.shape[0])[0]
+    answers = np.full(queries.shape[0] * asked.width, NO_VOTE, dtype=asked.dtype)
     if teacher is None:
         return answers
     by_row = answers.reshape(-1, asked.width)

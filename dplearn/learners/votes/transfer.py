@@ -53,16 +53,12 @@ class TransferFit(VotesFit):
         if self._estimates:  # the release keeps the first of them
             most = self.max_queries or public.n_rows
         chosen = public.stream.permutation(public.n_rows)[:most]
-        queries = plain(check_values(self._asked_rows(rows, chosen)))
+        if not self.accepts.allow_nan and not is_frame(rows) and rows.dtype.kind == "f":
+            check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
+        queries = plain(check_values(rows_of(rows, chosen)))
         student = self.asked.standard_student(queries) if self.student is None else self.student
         notes = self._dry_run_notes(public, queries, student)
         return replace(public, queries=queries, student=student, notes=notes)
-
-    def _asked_rows(self, rows: Any, chosen: NDArray[np.int64]) -> Any:
-        """Return the queried rows of a public table."""
-        if not self.accepts.allow_nan and not is_frame(rows) and rows.dtype.kind == "f":
-            check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
-        return rows_of(rows, chosen)
 
     def _dry_run_notes(self, facts: VotesFacts, queries: Any, student: Any) -> tuple[str, ...]:
         """Raise if a dry run on public rows with random labels fails; return warnings of missing values."""

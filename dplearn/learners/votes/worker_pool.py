@@ -93,7 +93,7 @@ class _Run:
         """The function as worker processes receive it, if there are any."""
         if not self._pool:
             return self._given
-        return attempt(partial(_unpickled, self.sent or b""), lambda _: self._given)
+        return attempt(partial(unpickled, self.sent or b""), lambda _: self._given)
 
     def in_this_process(self) -> None:
         """Run all tasks one after the other."""
@@ -129,7 +129,7 @@ class _Run:
             with isolated():
                 for i, pickled in zip(batch, pickles, strict=True):
                     # Empty bytes, which cannot be unpickled, stand for a result that could not be sent.
-                    sent = partial(_unpickled, pickled or b"")
+                    sent = partial(unpickled, pickled or b"")
                     self.results[i] = attempt(sent, partial(self._result_here, i))
             self._report(len(batch))
 
@@ -149,15 +149,15 @@ class _Run:
 def _run_batch(function: bytes, tasks: Sequence[bytes | None], threads: int | None) -> list[bytes | None]:
     """Return the pickled results of some tasks; runs in a worker process."""
     with _one_batch_at_a_time, muted_output(), native_threads(threads), isolated():
-        unpickled = attempt(partial(_unpickled, function), lambda _: None)
-        return [_pickled_result(unpickled, task) for task in tasks]
+        work = attempt(partial(unpickled, function), lambda _: None)
+        return [_pickled_result(work, task) for task in tasks]
 
 
 def _pickled_result(function: Function | None, task: bytes | None) -> bytes | None:
     """Return a task's pickled result, or None if the function, the task or the result cannot be pickled."""
     if function is None or task is None:
         return None
-    return attempt(lambda: _pickled(function(_unpickled(task))), lambda _: None)
+    return attempt(lambda: _pickled(function(unpickled(task))), lambda _: None)
 
 
 def _pickled(thing: Any) -> bytes | None:
@@ -171,14 +171,14 @@ def _dumped(thing: Any) -> bytes:
         return pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False))
 
 
-def _unpickled(pickled: bytes) -> Any:
+def unpickled(pickled: bytes) -> Any:
     with isolated_turn():
-        return pickle.loads(pickled)  # noqa: S301 - pickled here, or by our own workers
+        return pickle.loads(pickled)  # noqa: S301 - of ours, of our own workers, or from a file that users trust
 
 
 def _pickled_and_unpickled(thing: Any) -> Any:
     """Return an object as another process would receive it, or as it is if it cannot be pickled."""
-    return attempt(lambda: _unpickled(_dumped(thing)), lambda _: thing)
+    return attempt(lambda: unpickled(_dumped(thing)), lambda _: thing)
 
 
 def parallel_for(n_jobs: int | None) -> Any:
