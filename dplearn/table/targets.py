@@ -60,7 +60,7 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     if classes is None:
         return _found_labels(labels)
     public = check_classes(classes)
-    codes = _places(public, labels)
+    codes = places_of(public, labels)
     if (codes < 0).any():
         numbers = isinstance(public[0], str) and getattr(_type_of(y), "kind", "") in ("i", "u", "f", "b")
         encoded = _ENCODED if numbers else ""
@@ -185,7 +185,7 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
         kinds = set(map(type, listed))
         if kinds == {str}:
             public = object_array(sorted(set(listed)))
-            return public, _places(public, labels)
+            return public, places_of(public, labels)
         plain = kinds <= _PLAIN_NUMBERS and not any(label != label for label in listed)  # NaN differs
         texts = all(isinstance(label, str) for label in listed)
         if not plain and not texts and not all(map(_is_label_number, listed)):
@@ -209,7 +209,7 @@ def _is_label_number(label: Any) -> bool:
     return is_number(label) and not is_missing(label) and not (isinstance(label, Decimal) and label.is_nan())
 
 
-def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+def places_of(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     """Return the place of each label in the sorted classes, -1 for others."""
     if (
         labels.dtype.kind in "iufb" and classes.dtype == labels.dtype
@@ -407,8 +407,8 @@ def _right(classes: NDArray[Any], predicted: NDArray[Any], y: Any) -> NDArray[np
     texts = isinstance(classes.tolist()[0], str)
     if not any(isinstance(each, str) == texts for each in labels.tolist()):
         raise ValueError(f"y must hold {'texts' if texts else 'numbers'}, as the labels of the fit are")
-    codes = _places(classes, labels)
-    return (codes >= 0) & (codes == _places(classes, predicted))
+    codes = places_of(classes, labels)
+    return (codes >= 0) & (codes == places_of(classes, predicted))
 
 
 _LARGEST = 2.0**53  # floats represent all integers up to there

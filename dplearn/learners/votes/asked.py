@@ -15,8 +15,7 @@ from dplearn.kernels.votes import SoftVotes, Votes, fixed_point, soft_tally, tal
 from dplearn.learners.votes.aggregators import AGGREGATIONS, NO_VOTE, SOFT_AGGREGATIONS, Answers
 from dplearn.learners.votes.standard import standard_estimator, standard_scorer, standard_teacher
 from dplearn.learners.votes.student import fit_weighted, standard_soft_student, teach, teach_scores
-
-_NUMBERS, _TEXT = "biuf", "U"
+from dplearn.table.targets import places_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Labels:
         predicted = np.asarray(teacher.predict(rows))
         if predicted.shape != (n_rows,):
             return np.full((n_rows, 1), NO_VOTE)
-        return places_of(predicted, self.classes)[:, None]
+        return places_of(self.classes, predicted)[:, None]
 
     def counted(self, votes: NDArray[Any], n_bins: int) -> Votes:  # noqa: ARG002
         return tally(votes, len(self.classes))
@@ -93,7 +92,7 @@ class Scores:
         likely = np.asarray(teacher.predict_proba(rows), dtype=np.float64)
         if likely.shape != (n_rows, known.size):
             return np.full((n_rows, self.width), NO_VOTE)
-        places = places_of(known, self.classes)
+        places = places_of(self.classes, known)
         scores = np.zeros((n_rows, len(self.classes)))
         scores[:, places[places >= 0]] = likely[:, places >= 0]
         return self.encoded(scores)
@@ -138,20 +137,3 @@ class Scores:
 
 
 Asked = Labels | Scores
-
-
-def places_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the index of each label among the classes, NO_VOTE for any other value."""
-    kinds = labels.dtype.kind, classes.dtype.kind
-    if all(kind in _NUMBERS for kind in kinds) or all(kind in _TEXT for kind in kinds):
-        nearest = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-        return np.where(classes[nearest] == labels, nearest, NO_VOTE)
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    return np.array([_place(place, label) for label in labels.tolist()], dtype=np.int64)
-
-
-def _place(place: dict[Any, int], label: Any) -> int:
-    try:
-        return place.get(label, NO_VOTE)
-    except TypeError:  # a value without a hash is no label
-        return NO_VOTE

@@ -19,8 +19,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
 from dplearn.kernels import dense, ignores_float_errors
-from dplearn.learners.votes.asked import places_of
 from dplearn.learners.votes.standard import NumberScaler
+from dplearn.table.targets import places_of
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -159,7 +159,7 @@ class BatchedTraining:
                 )
                 for i in members:
                     cells[i, : len(rows[i])] = rows[i]
-                    codes[i, : len(rows[i])] = places_of(labels[i], self.classes)
+                    codes[i, : len(rows[i])] = places_of(self.classes, labels[i])
                 trained = self._trained(cells, codes)
                 for i in members:
                     found[i] = trained[i]
