@@ -27,6 +27,8 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
 _ALL = Fraction(1)
+# The means and variances of the columns, if asked for, and what a next call continues.
+_Scales = tuple[Numbers | None, Numbers | None, dict[str, Any]]
 
 
 @documented_by(BoxedColumns, NumberColumns)
@@ -139,19 +141,15 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         fit = ScalerFit.like(super()._recipe(reproducible))
         return fit if fit.asks else fit.given(cost=ApproxDP(0, reproducible=reproducible))
 
-    def _publish(self, outcome: "_Scales | None", plan: BoxPlan) -> None:
-        self.mean_: Any
-        self.var_: Any
-        self.mean_, self.var_ = (None, None) if outcome is None else (outcome.mean, outcome.var)
+    def _publish(self, outcome: _Scales, plan: BoxPlan) -> None:
+        self.mean_, self.var_, released = outcome
         self.scale_ = None
         if self.var_ is not None:
             deviations = np.sqrt(self.var_)
             self.scale_ = np.where(deviations > 0, deviations, 1.0)
         self.noise_, self.n_samples_seen_ = plan.noise, plan.n_samples
-        _, shared = plan.public
-        released = {} if outcome is None else outcome.released
         self.calls_ = next_calls(
-            plan.earlier, plan.guarantee, n_samples=plan.n_samples, shared=shared, **released
+            plan.earlier, plan.guarantee, n_samples=plan.n_samples, shared=plan.public, **released
         )
         self.guarantee_ = self.calls_.guarantee
 
@@ -174,9 +172,8 @@ class ScalerFit(BoxedColumnsFit):
     def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:  # noqa: ARG002
         return box.middle, box.half, None
 
-    def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> "_Scales":
-        squares, _ = plan.public
-        d = len(plan.product)
+    def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> _Scales:
+        squares, d = self.squares, len(plan.product)
         answer = oracle.ask(scaler_query(d, plan.noise, plan.steps, squares=squares))[0]
         on, off = _weights(plan.noise, squares)
         deviation = math.sqrt(answer.noise_variance)
@@ -185,44 +182,28 @@ class ScalerFit(BoxedColumnsFit):
             asked, noise = [*asked, on / off * answer.means[d:]], [*noise, on / off * deviation]
         n = plan.n_samples - (0 if plan.earlier is None else plan.earlier.n_samples)
         means, deviations = joined_means(plan.earlier, asked, n), joined_deviations(plan.earlier, noise, n)
+        released = {"means": means, "deviations": deviations, "box": box}
         centres = box.middle + box.half * means[0].clip(-1, 1)
         if not squares:
-            return _Scales(centres, None, means, deviations, box)
+            return centres, None, released
         # The square of a noisy mean is too large by the variance of its noise, in expectation.
         variances = means[1] - means[0] ** 2 + deviations[0] ** 2
         inside = variances.clip(min(deviations[1], 1.0), 1.0)
-        return _Scales(centres, finite(box.half * box.half * inside), means, deviations, box)
+        return centres, finite(box.half * box.half * inside), released
 
     def shared(self) -> dict[str, Any]:
         return {"domain": self.declared, "with_mean": self.with_mean, "with_std": self.squares}
 
     def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> BoxPlan:
         if self.asks:
-            plan = super().plan(facts, beta=beta)
-            return replace(plan, public=(self.squares, self.shared()))
+            return replace(super().plan(facts, beta=beta), public=self.shared())
         free = super(ScalerFit, self.given(cost=ApproxDP(1))).plan(facts, beta=beta)
         guarantee = replace(self.cost, assumes=free.guarantee.assumes)
         free = replace(free, guarantee=guarantee, deviation=0.0, tolerance=0.0, unbounded=(), rest=None)
-        return replace(free, public=(self.squares, self.shared()))
+        return replace(free, public=self.shared())
 
     def run(self, summary: Any, plan: BoxPlan, dice: Any) -> Any:
-        return None if plan.rest is None else super().run(summary, plan, dice)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scales:
-    """The released means and variances of the columns, and what they are computed from."""
-
-    mean: Numbers
-    var: Numbers | None
-    means: tuple[Numbers, ...]
-    deviations: tuple[float, ...]
-    box: Box
-
-    @property
-    def released(self) -> dict[str, Any]:
-        """The parts that the next call continues."""
-        return {"means": self.means, "deviations": self.deviations, "box": self.box}
+        return (None, None, {}) if plan.rest is None else super().run(summary, plan, dice)
 
 
 def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> VectorQuery:

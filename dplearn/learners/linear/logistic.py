@@ -42,10 +42,10 @@ from dplearn.learners.linear.logistic_queries import (
     mean_row_query,
 )
 from dplearn.learners.linear.logistic_steps import (
-    Effects,
     LogisticModel,
     check_class_weight,
     check_weighted_classes,
+    effects_of,
     learn_logistic,
     normal_interval,
 )
@@ -216,15 +216,14 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         self.design_ = plan.design
         self.columns_ = outcome.columns
         self.noise_, self.n_steps_ = plan.noise, outcome.plan.n_steps
-        effects = Effects.of(model, outcome.plan.blocks)
+        coef, deviation, intercept = effects_of(model, outcome.plan.blocks)
         offsets = model.offsets
         self.metric_ = model.metric
         self.offset_ = offsets[1:] - offsets[:1] if len(self.classes_) == 2 else offsets
-        coef, deviation = effects.coef, effects.deviation
         if matrix is not None:  # effects of all columns of a wide table, from those of its reduced rows
             coef, deviation = np.asarray(matrix @ coef.T).T, np.asarray(matrix @ deviation.T).T
         self.coef_, self.coef_std_ = coef, np.abs(deviation)
-        self.intercept_ = effects.intercept + self.offset_
+        self.intercept_ = intercept + self.offset_
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each class, or with two classes that of the second; costs no privacy.

@@ -499,30 +499,24 @@ def calibrate(
     return Calibration(slope, offset, deviation, curvature)
 
 
-@dataclass(frozen=True)
-class Effects:
-    """The effects of numeric columns on margins of a typical row; those of a one-hot block sum to 0."""
-
-    coef: NDArray[np.float64]  # of shape (n_classes, n_numbers), or with two classes that of the second
-    deviation: NDArray[np.float64]  # of the noise in `coef`
-    intercept: NDArray[np.float64]  # for a row of typical length, without `LogisticModel.offsets`
-
-    @classmethod
-    def of(cls, model: LogisticModel, blocks: Sequence[slice]) -> "Effects":
-        """Return the effects of the columns in a model; deviations include the noise in labels, steps and
-        scale, not that in the metric.
-        """
-        weights = identified(model.weights, blocks)
-        two = weights.shape[1] == 2
-        effects = (weights[:, 1:] - weights[:, :1] if two else weights).T
-        own = np.zeros(len(weights))
-        if model.covariance is not None:
-            own = np.diag(identified(identified(model.covariance, blocks).T, blocks))
-        # The noise in the weights of the two classes is equal, with opposite signs.
-        own = own[:-1] * (4 if two else 1)
-        coef = effects[:, :-1]
-        deviation = np.sqrt(np.maximum(own, 0.0) + (model.slope_deviation * coef) ** 2)
-        return cls(coef, deviation, effects[:, -1])
+def effects_of(
+    model: LogisticModel, blocks: Sequence[slice]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the effects of numeric columns on margins of a typical row, of shape (n_classes, n_numbers), or
+    with two classes those on the second; their deviations by the noise in labels, steps and scale, not by
+    that in the metric; and the intercept, without the model's offsets. Effects of a one-hot block sum to 0.
+    """
+    weights = identified(model.weights, blocks)
+    two = weights.shape[1] == 2
+    effects = (weights[:, 1:] - weights[:, :1] if two else weights).T
+    own = np.zeros(len(weights))
+    if model.covariance is not None:
+        own = np.diag(identified(identified(model.covariance, blocks).T, blocks))
+    # The noise in the weights of the two classes is equal, with opposite signs.
+    own = own[:-1] * (4 if two else 1)
+    coef = effects[:, :-1]
+    deviation = np.sqrt(np.maximum(own, 0.0) + (model.slope_deviation * coef) ** 2)
+    return coef, deviation, effects[:, -1]
 
 
 def normal_interval(middle: Any, deviation: Any, beta: Any) -> NDArray[np.float64]:
