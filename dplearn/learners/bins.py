@@ -15,17 +15,6 @@ from dplearn.kernels import CodePlaces, blocks
 from dplearn.kernels.intervals import first_codes
 from dplearn.table import Columns
 
-__all__ = [
-    "MOST_BINS",
-    "UNDECLARED",
-    "Bins",
-    "binned",
-    "declared_columns",
-    "stacked",
-    "summed",
-    "with_unknown",
-]
-
 Floats64 = NDArray[np.float64]
 
 #: The most bins of a column; unordered values share bins if there are more.

@@ -47,8 +47,6 @@ from dplearn.table.targets import (
     read_labels,
 )
 
-__all__ = ["PrivateLabelsClassifier"]
-
 _LEAF = 20  # effective records of the default boosting's leaves
 _STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
 _TRIED = 500  # rows by which an estimator is tried before the charge

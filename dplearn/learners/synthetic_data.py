@@ -59,8 +59,6 @@ from dplearn.table.targets import (
     read_target,
 )
 
-__all__ = ["SyntheticDataClassifier", "SyntheticDataRegressor"]
-
 Arrays = Sequence[NDArray[Any]]
 
 _NUMBERS = Floats(smallest=2.0**-64, largest=2.0**64)  # the assumed domain of each undeclared column

@@ -14,7 +14,6 @@ from dplearn._documented import documented_by
 from dplearn._progress import watched
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
-from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
@@ -187,7 +186,7 @@ class KMeansFit(BoxedColumnsFit):
 
     def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> tuple[Numbers, Numbers]:
         # All numbers below are in steps of the grid, and functions of answers.
-        steps, stream, k = plan.steps, plan.public.stream, plan.public.n_labels
+        steps, stream, k = plan.steps, plan.public.stream, self.n_clusters
         found = released_spread(oracle, len(plan.product), steps, _SPREAD_SHARE)
         mean, spread = found.mean, found.deviations
         radius = found.radius(_RADIUS, steps, plan.order)
@@ -211,10 +210,6 @@ class KMeansFit(BoxedColumnsFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, rows = super().encoded(X, y, reader)
         return replace(facts, stream=self.stream()), rows
-
-    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> BoxPlan:
-        plan = super().plan(facts, beta=beta)
-        return replace(plan, public=replace(facts, n_labels=self.n_clusters))
 
 
 class ClusterRound:
