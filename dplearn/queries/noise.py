@@ -360,7 +360,7 @@ def tolerance_of(noise: str, deviation: float, size: int, beta: Fraction) -> flo
 
 
 def first_drawn(plans: Iterable[Plan], can_be_drawn: Callable[[Plan], bool], epsilon: Fraction) -> Plan:
-    """Return the first plan, of falling accuracy of numbers, whose noise can be drawn."""
+    """Return the first of some plans, on ever coarser grids, whose noise can be drawn."""
     for plan in plans:
         if can_be_drawn(plan):
             return plan
