@@ -1,7 +1,7 @@
 """Release the statistics of a table's columns, of all records or by group: counts, means, quantiles, shares.
 
-All columns have equal parts of one budget, and the sizes of the groups one more; each part buys noisy sums
-over the cells of a column: see `dplearn.releases.cell_statistics`.
+All columns have equal parts of one budget, and the sizes of the groups one more where no column tells them;
+each part buys noisy sums over the cells of a column: see `dplearn.releases.cell_statistics`.
 """
 
 import math
@@ -127,12 +127,14 @@ def describe(
     **Privacy.** (epsilon, delta) for one replaced record. Proof: a record is in one group and in one cell of
     each column. Its numbers in the sums of a column are those of its cell in the rows of its group, and 0 in
     those of others; so the sums of neighbours differ by at most `ColumnSums.squared_l2` in the squared l2
-    norm, and by twice `added_l1` in the l1 norm. The sizes of groups differ by 2 in both. Each has an equal
-    part of the budget, and the noise that it buys (`CentralNoise`). One added record moves them by
+    norm, and by twice `added_l1` in the l1 norm. The sizes of groups differ by 2 in both; quantiles without
+    "count" need no sizes, but for groups that may be left out. Each has an equal part of the budget, and the
+    noise that it buys (`CentralNoise`). One added record moves them by
     `added_squared_l2`, `added_l1` and 1. One group of at most m rows moves the distances by m times as much.
     With a learned domain: `LearnedRelease`. All else is made of the noisy sums.
 
-    **Accuracy.** The intervals of `Described.statistics`, and `describe_plan`.
+    **Accuracy.** The intervals of `Described.statistics`, and `describe_plan`. A single quantile of one
+    column has less than half of the error, in ranks, by `quantiles` without an interval.
 
     **Source.** Li, Miklau, Hay, McGregor and Rastogi (2015) for sums from which all else is estimated; Hay,
     Rastogi, Miklau and Suciu (2010) for trees.
@@ -191,9 +193,9 @@ def describe_plan(
         without delta), by, statistics and
 
         `count_error`: with probability 1 - beta the noise in the size of a group is at most this; 0 if the
-        size is public. `mean_error`: for each column of numbers, the same of the noise in the mean of a group
-        of m evenly distributed numbers, times m, in widths of the column's range. `rank_error`: the same of
-        the noise in the number of records up to a quantile.
+        size is public, or not needed. `mean_error`: for each column of numbers, the same of the noise in the
+        mean of a group of m evenly distributed numbers, times m, in widths of the column's range.
+        `rank_error`: the same of the noise in the number of records up to a quantile.
 
         `n_needed`: the number of records in a group from which on each of these, and the error of each
         category's number, is at most a twentieth of the records or of the width.
@@ -347,9 +349,16 @@ class _Describe(DeclaredRelease[Described]):
         return tuple(self.columns[place].size for place in self.places)
 
     @property
+    def n_is_public(self) -> bool:
+        """Whether the number of records of a group is public."""
+        return not (self.sizes or self.uncounted or self.group_rows > 1)
+
+    @property
     def counts_groups(self) -> bool:
-        """Whether the number of records of a group is private."""
-        return bool(self.sizes) or self.uncounted or self.group_rows > 1
+        """Whether the sizes of groups have a part; the sums for quantiles tell them, too."""
+        names = self.choices.statistics
+        told = any(map(_QUANTILE.fullmatch, names)) and "count" not in names
+        return not self.n_is_public and (not told or bool(self.optional.any()))
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002 - there is none
         _, cells = rows_in_cells(X, self.domain, self.columns)
@@ -388,17 +397,18 @@ class _Describe(DeclaredRelease[Described]):
         counts = 1 if self.uncounted else n
         each, most = self.group_rows, self.most_records
         noise = CentralNoise.of(self.noise, self.cost, counts or 1, each=each, most_records=most)
-        return CellSums(noise, self.described, math.prod(self.sizes), self.counts_groups)
+        return CellSums(noise, self.described, math.prod(self.sizes), self.counts_groups, self.n_is_public)
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Described:
         sums = self._sums(plan.n_samples)
         totals = table.sums(partial(totals_of, sums, self.places))
         released = sums.released(totals, dice)
-        places = np.arange(sums.n_groups) if not self.sizes else sums.places(released, self.optional)
+        places = sums.places(released, self.optional) if self.optional.any() else np.arange(sums.n_groups)
         groups = list(product(*(labels(self.columns[place]) for place in self.places)))
         measured = sums.estimated(released, places, plan.n_samples)
         named = tuple(groups[place] for place in places)
-        return Described(named, plan, measured, sizes=sums.of_groups(released, places) if self.sizes else ())
+        sizes = sums.of_groups(released, places) if self.sizes and self.counts_groups else ()
+        return Described(named, plan, measured, sizes=sizes)
 
     @property
     def optional(self) -> NDArray[np.bool_]:

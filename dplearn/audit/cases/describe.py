@@ -92,16 +92,12 @@ _PAIRS = [(one, other) for one in range(2) for other in range(2)]
 
 CASES = (
     _case("describe", [_BIT], [(0,), (1,)], 2, ApproxDP(1), moves=2, required=Required(3, 0.99)),
-    _case(
-        "describe_by",
-        [_BIT] * 2,
-        _PAIRS,
-        1,
-        ApproxDP(2),
-        by=("x0",),
-        statistics=("count",),
-        moves=2,
-        required=Required(2, 0.99),
+    *(
+        _case(name, [_BIT] * 2, _PAIRS, 1, ApproxDP(2), by=("x0",), statistics=(of,), moves=2, required=need)
+        for name, of, need in (
+            ("describe_by", "count", Required(2, 0.99)),
+            ("describe_quantiles_by", "50%", Required(4, 0.99)),
+        )
     ),
     _case(
         "describe_moments",
