@@ -65,7 +65,27 @@ class Released:
     model: Any = None  # which needs no training
 
 
-class Reports:
+class Method:
+    """A method: its name, what a plan states, and which default classifier suits what it releases."""
+
+    name: str
+    states: dict[str, Any]  # of a plan
+    n_effective: float  # records whose true labels would tell as much
+    leaf: int | None = None  # of the trees of the default forest; None: boosting
+    few: bool  # whether a fit warns
+    enough: float  # records without a warning
+    tells: str  # for the warning
+
+    def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002 - of use to subclasses
+        """Return the method with what it needs of public rows."""
+        return self
+
+    def learner(self, estimator: Any) -> Any:
+        """Return an estimator as it learns from what is released."""
+        return estimator
+
+
+class Reports(Method):
     """Each label is released by itself, by randomised response."""
 
     name = "reports"
@@ -74,7 +94,7 @@ class Reports:
         truth = float(truth_probability(k, cost.epsilon))
         other = (1 - truth) / (k - 1)
         share = (1 - k * other) ** 2  # of the records, as many as reports tell as much as
-        self.n_effective = n * share
+        self._matrix, self.n_effective = (truth, other), n * share
         self.states = {"truth": truth, "n_effective": self.n_effective}
         self.few, self.enough = self.n_effective < _FEW * k, _FEW * k / share if share else math.inf
         self.tells = f"reports tell as much as the true labels of {self.n_effective:.3g} records"
@@ -84,8 +104,11 @@ class Reports:
         self.lose = few and variance > _LEAST_SHARE
         self.leaf = _LEAF_OF_REPORTS if k > 2 and _suits_a_forest(n, k) else None
 
-    def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002
-        return self
+    def learner(self, estimator: Any) -> Any:
+        """Return an estimator whose logistic regression, at its end, knows the probabilities of reports."""
+        from dplearn.learners.label_logistic import through_reports
+
+        return through_reports(estimator, *self._matrix)
 
     def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> Released:
         """Return the report of each record."""
@@ -93,7 +116,7 @@ class Reports:
         return Released(randomized_response(codes, plan.n_labels, privacy=plan.guarantee, dice=dice))
 
 
-class Clusters:
+class Clusters(Method):
     """The numbers of labels in clusters of public features are released."""
 
     name = "clusters"
@@ -136,11 +159,10 @@ class Clusters:
         return Released(_in_shares_of(numbers, self.clusters, plan.public.stream), counts=numbers)
 
 
-class Sums:
+class Sums(Method):
     """The sums of rows of public features by label are released; they determine an additive model."""
 
     name = "sums"
-    leaf = None
     rows: PublicRows  # once they are prepared, as the query
     query: VectorQuery
 

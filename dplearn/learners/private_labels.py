@@ -65,7 +65,9 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     ----------
     estimator : classifier, optional
         Any classifier or pipeline of scikit-learn, also a search such as GridSearchCV: what happens within
-        its fit costs nothing more. It is cloned, and need not be private. None: gradient boosting
+        its fit costs nothing more. It is cloned, and need not be private. Logistic regression, alone, at the
+        end of a pipeline or in a search, maximises the likelihood of reports, and is then one of labels (not
+        with an L1 penalty, class weights or liblinear). None: gradient boosting
         (`HistGradientBoostingClassifier`) that stops early, with large leaves at small epsilons, and with
         codes of columns that are no numbers; of a sparse matrix, logistic regression. With at most 10,000
         records, of clusters, and of reports of three or more labels, a forest of extremely randomised trees.
@@ -131,8 +133,8 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     at most 24 columns, of 10 from some 9,000 records at epsilon 1 on. `estimator_.interactions_` has them.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016); for learning with them, Ghazi, Golowich,
-    Kumar, Manurangsi and Zhang (2021), and for corrected probabilities, Patrini and others (2017). The
-    methods of clusters and of sums are ours.
+    Kumar, Manurangsi and Zhang (2021), and for corrected probabilities and the likelihood of reports (the
+    forward loss), Patrini and others (2017). The methods of clusters and of sums are ours.
 
     Examples
     --------
@@ -339,7 +341,11 @@ class LabelsFit(FitRecipe):
             given = DummyClassifier()
         elif given is None:
             given = _standard(rows.X, reported, facts, self.n_trees)
-        return *trained(given, rows.X, reports, facts.stream.seeds(1)[0]), reports, found.counts
+        return (
+            *trained(facts.way.learner(given), rows.X, reports, facts.stream.seeds(1)[0]),
+            reports,
+            found.counts,
+        )
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002
         return () if learner.estimator_error_ is None else (learner._failure(),)
@@ -366,8 +372,7 @@ def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts, trees: in
     if way.leaf and not (sparse and way.name == Reports.name):
         return make_pipeline(scaled(X), ExtraTreesClassifier(trees, min_samples_leaf=way.leaf))
     if sparse:
-        strength = max(way.n_effective, 1.0) / n  # weights of reports are smaller, by the root of this
-        return standard_estimator(X, C=strength).set_params(logisticregression__max_iter=2000)
+        return standard_estimator(X, C=1).set_params(logisticregression__max_iter=2000)
     leaf = int(min(_LEAF * n / max(way.n_effective, 1.0), max(_LEAF, n // 10)))
     boosting = HistGradientBoostingClassifier(
         learning_rate=0.05,

@@ -97,6 +97,8 @@ def models():
                 learner.fit(RAW, target, **public),
                 lambda model: model.predict(RAW[:200]),
             )
+        of_reports = dplearn.PrivateLabelsClassifier(LogisticRegression(), method="reports")
+        found["default of reports"] = of_reports.fit(RAW[["age"]], LABELS), lambda model: model.predict([[9]])
         table = SyntheticTable(epsilon=5, domain=KINDS).fit(RAW)
         found["SyntheticTable"] = (table, lambda model: model.sample(50, random_state=0))
         wide = dplearn.ThresholdClassifier(domain=LargeIntegerRange(0, 10**30)).fit(RAW[["age"]], LABELS)

@@ -1,11 +1,13 @@
 """Classifiers of randomised labels: probabilities, estimators and tables of any kind, refusals, mistakes."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.dummy import DummyClassifier
@@ -13,6 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from dplearn import (
@@ -40,6 +44,10 @@ CHANCE = np.where((TABLE["town"] == "north") ^ (TABLE["kind"] == "a"), 0.9, 0.1)
 Y = np.where(RNG.random(N) < CHANCE, "ill", "well")
 TABLE.loc[::17, ["age", "town", "rooms"]] = None
 CELLS = TABLE.astype(object)
+
+
+def searched(model):
+    return GridSearchCV(model, {"C": [0.01, 1]}, scoring="neg_log_loss", cv=3)
 
 
 @pytest.fixture(autouse=True)
@@ -117,8 +125,27 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
     assert not hasattr(of_margins, "predict_proba")
     sparse = PrivateLabelsClassifier(epsilon=4, random_state=0).fit(csr_array(X), y)
     assert sparse.score(csr_array(X), y) > 0.6
-    effective = sparse.plan(len(y), n_labels=10).n_effective
-    assert effective / len(y) == sparse.estimator_[-1].C
+
+
+@pytest.mark.parametrize("within", [lambda each: each, partial(make_pipeline, StandardScaler()), searched])
+def test_logistic_regression_learns_the_weights_for_labels(within):
+    """Those for reports would be at most .7 at this epsilon."""
+    X, chance = RNG.normal(size=(N, 2)), RNG.random(N)
+    y = chance < expit(2 * X[:, 0] - X[:, 1] + 0.5)
+    model = PrivateLabelsClassifier(within(LogisticRegression()), epsilon=1, random_state=0).fit(X, y)
+    learned = model.predict_proba(X)[:, 1]
+    assert np.mean((learned - expit(2 * X[:, 0] - X[:, 1] + 0.5)) ** 2) < 0.002
+    of_reports = model.estimator_.predict_proba(X)  # which calibrations and losses on reports are for
+    assert 1 - model.truth_ <= of_reports.min() < of_reports.max() <= model.truth_
+    shares = model.truth_ * learned + (1 - model.truth_) * (1 - learned)
+    np.testing.assert_allclose(of_reports[:, 1], shares)
+
+
+def test_logistic_regression_with_another_penalty_learns_the_reports():
+    X = RNG.normal(size=(300, 2))
+    given = LogisticRegression(solver="liblinear")
+    model = PrivateLabelsClassifier(given, epsilon=1, random_state=0).fit(X, X[:, 0] > 0)
+    assert model.estimator_.coef_.tolist() == given.fit(X, model.reports_).coef_.tolist()
 
 
 @pytest.mark.parametrize(("method", "n"), [("reports", 500), ("clusters", 10_500)])  # forest, boosting
