@@ -1,5 +1,7 @@
 """Linear regression: rows on their grid, how far their moments are apart, the posterior, the regressor."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -11,7 +13,7 @@ from dplearn.estimator import FitFacts
 from dplearn.kernels import norm_powers
 from dplearn.learners import LinearPlan
 from dplearn.learners.linear import target_moments_query
-from dplearn.learners.linear.regression import LinearModel, bounded_rows
+from dplearn.learners.linear.regression import LinearModel, bounded_rows, targets_query
 from dplearn.privacy import ApproxDP
 from dplearn.table.targets import STEPS
 from tests.learners.moves import greatest_moves, grid
@@ -54,6 +56,27 @@ def test_no_pair_of_records_moves_the_moments_further_than_claimed_and_one_nearl
     found = greatest_moves(target_moments_query(plan), rows)
     assert found.max() <= 1
     assert (found[order - 1] > least).all()
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_no_other_target_of_a_public_row_moves_the_products_further_than_claimed_and_one_does(order):
+    plan, targets = plan_of(2, order, bits=7), np.linspace(-STEPS, STEPS, 41).astype(int)
+    query = targets_query(replace(plan, guarantee=ApproxDP(1, protects="labels")))
+    moves = []
+    for x in ([0.0, 0.0], [1e6, -1e6], [0.3, -1.0]):
+        rows = bounded_rows(np.tile(x, (len(targets), 1)), targets, plan)
+        moves.append(greatest_moves(query, rows)[order - 1, 0])
+    assert 0.9 < max(moves) <= 1
+
+
+def test_public_columns_leave_the_noise_of_products_alone():
+    (table, target), how = made(2000, d=3), {"target_range": (-1, 1), "random_state": 0}
+    labels = LinearRegressor(protects="labels", **how).fit(table, target)
+    whole = LinearRegressor(**how).fit(table, target)
+    assert labels.coef_std_.mean() < 0.8 * whole.coef_std_.mean()
+    assert labels.plan(2000, n_features=3).n_moments == 5
+    parts = [(table[:700], target[:700]), (table[700:], target[700:])]
+    assert np.array_equal(LinearRegressor(protects="labels", **how).fit(parts).coef_, labels.coef_)
 
 
 @pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf])

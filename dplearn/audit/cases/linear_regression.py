@@ -52,10 +52,28 @@ def _shown(fitted: LinearRegressor) -> tuple[str, Any]:
     return str([(np.round(part, 6) + 0.0).tolist() for part in released]), fitted
 
 
-CASES = (linear_case("linear", 1, UNIVERSE[3:], staged=False, required=Required(2, 0.833)),)
+def _of_targets(name: str, X: Any, targets: Any, bits: int, moves: int, **how: Any) -> AuditCase:
+    """Return a case of a fit that protects targets: records are targets of fixed rows."""
+    model = LinearRegressor(target_range=(-1, 1), protects="labels", random_state=0)
+    model.set_params(delta=how.pop("delta", 0))
+    claim = ApproxDP(model.epsilon, model.delta, protects="labels")
+    rules, constants = {**RULES, "discrete_laplace": moved_by(moves)}, {"_finest": bits}
+
+    def table(rows: Rows) -> tuple[Any, Any]:
+        return np.array(X, dtype=float), np.array(rows, dtype=float)
+
+    how |= {"ordered": False, "rules": rules, "claim": claim, "constants": constants}
+    return fit_case(name, model, table, _shown, targets, len(X), **how)
+
+
+CASES = (
+    linear_case("linear", 1, UNIVERSE[3:], staged=False, required=Required(2, 0.833)),
+    _of_targets("linear_of_targets", [[0]], (-1, 1), 0, 4, staged=False, required=Required(2, 0.999)),
+)
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
 REPLAYS = (
     linear_case("linear_laplace", 4, _PLAIN, bits=8, moves=1 << 22),
     linear_case("linear_gaussian", 4, _PLAIN, bits=12, delta=1e-6),
+    _of_targets("gaussian_of_targets", [[-2], [0], [1], [3]], (0.5, -1.0, 0.25), 12, 0, delta=1e-6),
 )

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_number
+from dplearn._validation import check_choice, check_number
+from dplearn.chance.dice import Dice
 from dplearn.estimator import PrivateRegressor
+from dplearn.estimator.public_data import PUBLIC_FEATURES
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_columns
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
@@ -47,6 +49,7 @@ from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import LabelledRows, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, first_drawn, noise_of, norm_order, tolerance_of
 from dplearn.releases.release import covers_sampling
+from dplearn.table import InMemory, Table
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features
 from dplearn.table.targets import STEPS, TargetRange, read_target
@@ -82,7 +85,8 @@ class LinearPlan(SizedPlan):
         The noise.
     n_moments : int
         The number of second moments that are released: of all pairs of numeric columns, of the constant 1 and
-        of the target. They are the answer to one query.
+        of the target. They are the answer to one query. Where targets alone are protected, of the target with
+        each of these.
     deviation : float
         The standard deviation of the noise in the mean product of a numeric column with the target, in the
         unit of the column's bound times half the target's range.
@@ -111,12 +115,14 @@ class LinearPlan(SizedPlan):
     target: Any = hidden()  # the TargetRange
     public: Any = hidden()
     bits: int = hidden(_FINEST)  # the grid has 2**bits steps from 0 to the bound of a column
+    known: Any = hidden()  # the sums of products of the columns of public rows, in a fit to these
 
     error_name = "tolerance"
     _accounting = GAUSSIAN
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_moments", self.n_numbers * (self.n_numbers + 1) // 2)
+        d, public = self.n_numbers, self.guarantee.protects == "labels"
+        object.__setattr__(self, "n_moments", d if public else d * (d + 1) // 2)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -141,6 +147,12 @@ class LinearPlan(SizedPlan):
     def n_numbers(self) -> int:
         """Number of numbers in a row, the constant and the target included."""
         return 2 + int(self.public.n_features if self.design is None else len(self.design.names))
+
+    @property
+    def query(self) -> VectorQuery:
+        """The one query, for the products that are not public."""
+        ask = targets_query if self.guarantee.protects == "labels" else target_moments_query
+        return ask(self)
 
     @property
     def active(self) -> int:
@@ -210,15 +222,22 @@ class LinearModel:
 
     @classmethod
     def of(
-        cls, moments: NDArray[np.float64], variance: float, encodings: Sequence[slice] = (), unit: float = 1.0
+        cls,
+        moments: NDArray[np.float64],
+        variance: float,
+        encodings: Sequence[slice] = (),
+        unit: float = 1.0,
+        *,
+        exact: bool = False,
     ) -> "LinearModel":
         """Return the model, given mean second moments of rows (columns, constant, target), each with this
-        noise variance. The target's bound is `unit` times that of a column.
+        noise variance, or but for those of `exact` columns. The target's bound is `unit` times a column's.
         """
         found, vectors = spectrum(moments[:-1, :-1], encodings)
-        energies = _without_noise(found, variance)
+        of_columns = 0.0 if exact else variance
+        energies = _without_noise(found, of_columns)
         products = vectors.T @ moments[:-1, -1]
-        mean, own = _posterior(energies, products, variance, _PRIORS * unit**2)
+        mean, own = _posterior(energies, products, variance, of_columns, _PRIORS * unit**2)
         weights = vectors @ mean
         explained = float(energies @ mean**2)
         noise = math.sqrt(2 * variance)
@@ -254,6 +273,9 @@ class LinearRegressor(PrivateRegressor):
         `DesignMatrix`. None: finite numbers, untransformed; their magnitudes should be about 1.
     target_range
         ... The noise is proportional to the width of the range.
+    protects : {"examples", "labels"}, default="examples"
+        The unit of protection. "examples": one whole record. "labels": one target; all features are public,
+        so that the second moments of columns are exact.
     neighbors
         ... Only for tables in memory and no groups.
 
@@ -283,7 +305,8 @@ class LinearRegressor(PrivateRegressor):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: the only query is a sum
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced target if
+    `protects` is "labels" (`targets_query`). Proof: the only query is a sum
     over records of the products of the numbers of a row, a function of its own record, whose norm is at most
     a public bound, checked in integers, and so is that of its products (`target_moments_query`). The oracle's
     noise is calibrated to that norm; for one added or removed record likewise, and the sum of squares of the
@@ -313,6 +336,7 @@ class LinearRegressor(PrivateRegressor):
     domain: Any = None
     target_range: Any = "learn"
     clip_target: bool = False
+    protects: str = "examples"
     neighbors: str = "replace_one"
     max_rows_per_group: int = 10
     ledger: PrivacyLedger | None = None
@@ -332,9 +356,10 @@ class LinearRegressor(PrivateRegressor):
         return fit.replannable(public, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "LinearFit":
+        protects = check_choice("protects", self.protects, ("examples", "labels"))
         return LinearFit(
             self,
-            self._cost(reproducible),
+            self._cost(reproducible, protects=protects),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
             finest=self._finest,
         )
@@ -446,19 +471,30 @@ class LinearFit(QueryFit):
         plan = linear_plan(self, facts, design, beta=failure)
         assumed = (NUMBERS if design is None else design.domain).assumes
         assumes = (*TABLE, *assumed, self.target.assumption)
+        assumes += (PUBLIC_FEATURES,) * (self.cost.protects == "labels")
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
 
     def summarize(self, rows: Any, plan: LinearPlan) -> Any:
         # One replaced record replaces one row.
         return bounded_rows(rows.X, rows.y, plan)
 
+    def run(self, summary: Any, plan: LinearPlan, dice: Dice) -> LinearModel:
+        if self.cost.protects == "labels":  # the columns of all rows are public
+            table = summary if isinstance(summary, Table) else Table(InMemory(summary))
+            [moments] = table.sums(lambda rows: [second_moments(rows)[:-1, :-1]])
+            plan = replace(plan, known=moments)
+        model: LinearModel = super().run(summary, plan, dice)
+        return model
+
     def learn(self, oracle: Oracle, plan: LinearPlan) -> LinearModel:
-        answer = oracle.ask(target_moments_query(plan))[0]
+        answer = oracle.ask(plan.query)[0]
         scale = plan.steps**2
         off = moment_weights(plan.order)[1]
         variance = answer.noise_variance / (off * scale) ** 2
-        weights = upper_weights(plan.order, plan.n_numbers)
-        moments = symmetric(answer.means / weights, plan.n_numbers) / scale
+        moments = matrix_of(plan, answer.means) / scale
+        if plan.known is not None:
+            moments[:-1, :-1] = plan.known / (scale * plan.public.n_samples)
+            return LinearModel.of(moments, variance, plan.blocks, plan.target_unit, exact=True)
         if plan.public.n_samples is not None:
             return LinearModel.of(moments, variance, plan.blocks, plan.target_unit)
         count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
@@ -514,7 +550,7 @@ def _can_be_drawn(plan: LinearPlan) -> bool:
 
 def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     """Return the plan with the noise of the mean products of columns with the target."""
-    query, share = target_moments_query(plan), Fraction(1)
+    query, share = plan.query, Fraction(1)
     # Without a number of records, for neighbors="add_remove", the noise is that of sums.
     noise = noise_of(plan.noise, plan.guarantee, int(plan.public.n_samples or 1))
     deviation = noise.deviation(query, share)
@@ -600,6 +636,47 @@ def target_moments_query(plan: LinearPlan) -> VectorQuery:
     )
 
 
+def targets_query(plan: LinearPlan) -> VectorQuery:
+    """Return the query for the products of a row's numbers with its target, weighted, where rows are public.
+
+    **Privacy.** Another target z in place of y moves them by |y - z| times the norm of (off x, on (y + z)),
+    where |x| <= r, and |y|, |z| <= t <= r, so that |y - z| <= 2 t - s for s = |y + z|. Both (2 t - s)^2 (49
+    r^2 + 25 s^2), and (2 t - s) (2 r + s) for order 1, decrease in s: they are greatest at s = 0.
+    """
+    weights, r, t = _target_weights(plan), plan.reach, plan.target_reach
+    off = moment_weights(plan.order)[1]
+
+    def each(rows: Any) -> NDArray[np.int64]:
+        whole = dense(rows).astype(np.int64)
+        return np.asarray(whole * whole[:, -1:] * weights)
+
+    return VectorQuery(
+        each,
+        size=plan.n_numbers,
+        norm=off * t * (math.isqrt(r**2 + t**2) + 1),
+        total=lambda rows: second_moments(rows)[-1] * weights,
+        ends=(-off * t * r, off * t * r),
+        l1=2 * off * t * r if plan.order == 1 else None,
+        squared_l2=(2 * off * t * r) ** 2 if plan.order == 2 else None,
+    )
+
+
+def matrix_of(plan: LinearPlan, moments: NDArray[Any]) -> NDArray[np.float64]:
+    """Return released moments as a symmetric matrix, without their weights; with zeros for public ones."""
+    size = plan.n_numbers
+    if plan.guarantee.protects != "labels":
+        return symmetric(moments / upper_weights(plan.order, size), size)
+    matrix = np.zeros((size, size))
+    matrix[-1] = matrix[:, -1] = moments / _target_weights(plan)
+    return matrix
+
+
+def _target_weights(plan: LinearPlan) -> NDArray[np.int64]:
+    """Return the weights of the products with the target, the last of which is its square."""
+    on, off = moment_weights(plan.order)
+    return np.array([off] * (plan.n_numbers - 1) + [on])
+
+
 def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
     """Return estimates of the eigenvalues of a matrix, given those of its sum with symmetric noise of
     variance v: noise has eigenvalues within 2 sqrt(r v) of 0, and moves one of a > sqrt(r v) to about a + r v
@@ -614,13 +691,16 @@ def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.fl
 
 
 def _posterior(
-    energies: NDArray[np.float64], products: NDArray[np.float64], variance: float, priors: NDArray[np.float64]
+    energies: NDArray[np.float64],
+    products: NDArray[np.float64],
+    variance: float,
+    of_columns: float,
+    priors: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the posterior mean and variance of the weight in each direction; a product is energy * weight
-    plus noise of variance (1 + r t) variance, for a prior variance t: its own, and that of moments times
-    weights.
+    plus noise of variance v + r t u, for a prior variance t: its own, and that of moments, u, times weights.
     """
-    noise = variance * (1 + len(energies) * priors)[:, None]
+    noise = (variance + of_columns * len(energies) * priors)[:, None]
     total = priors[:, None] * energies**2 + noise
     log = -0.5 * (np.log(total) + products**2 / total).sum(axis=1)
     probable = np.exp(log - log.max())
