@@ -26,6 +26,9 @@ _LEAST = 1e-300  # of a probability
 class LogisticOfReports(LogisticRegression):
     """A logistic model of labels, by the likelihood of their reports; `coef_` are the weights for labels."""
 
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+
     def __init__(self, truth: float = 1.0, other: float = 0.0, **given: Any):
         super().__init__(**given)
         self.truth = truth  # the probability with which a report is the true label
@@ -61,10 +64,10 @@ class LogisticOfReports(LogisticRegression):
             value = penalty / 2 * np.square(weights[:, :-1]).sum() - np.log(reported).sum()
             return value / n, np.column_stack([gradient, constants]).ravel() / n
 
-        start = np.column_stack([self.coef_, np.broadcast_to(self.intercept_, k)]).ravel()
+        start: Any = np.column_stack([self.coef_, np.broadcast_to(self.intercept_, k)]).ravel()
         # Both are of the information in a report, which is smaller than that in a label by this square.
-        how = {"maxiter": self.max_iter, "gtol": self.tol * spread**2, "ftol": 1e-9 * spread**2}
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options=how).x.reshape(k, -1)
+        how: Any = {"maxiter": self.max_iter, "gtol": self.tol * spread**2, "ftol": 1e-9 * spread**2}
+        found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options=how).x.reshape(k, -1)
         self.coef_, self.intercept_ = found[:, :-1].copy(), found[:, -1].copy()
         return self
 
