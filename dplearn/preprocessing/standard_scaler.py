@@ -142,6 +142,8 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         return fit if fit.asks else fit.given(cost=ApproxDP(0, reproducible=reproducible))
 
     def _publish(self, outcome: _Scales, plan: BoxPlan) -> None:
+        self.mean_: Any
+        self.var_: Any
         self.mean_, self.var_, released = outcome
         self.scale_ = None
         if self.var_ is not None:
