@@ -181,7 +181,7 @@ CASES = (
         public=np.array([[0, 0]] * 9 + [[1, 1]] * 5 + [[0, 1]]),
         required=Required(10, 0.95),
     ),
-    _learned_case("synthetic_table_with_learned_schema", 4, required=Required(5, 0.5)),
+    _learned_case("synthetic_table_with_learned_schema", 3, required=Required(4, 0.62)),
     _fit_case("synthetic_data", 2, required=Required(10, 0.9999)),
 )
 
