@@ -41,9 +41,14 @@ def laplace_probabilities(ratio: Fraction, low: int, high: int) -> list[Fraction
     return _between([laplace_tail(ratio, k) for k in range(low + 1, high + 1)])
 
 
+def geometric_tail(ratio: Fraction, threshold: int) -> Fraction:
+    """Return P[G >= threshold] for P[G >= k] = ratio**k, k >= 0."""
+    return ratio ** max(threshold, 0)
+
+
 def geometric_probabilities(ratio: Fraction, low: int, high: int) -> list[Fraction]:
-    """Return the distribution on low..high of min(max(G, low), high), for P[G >= k] = ratio**k, k >= 0."""
-    return _between([ratio ** max(k, 0) for k in range(low + 1, high + 1)])
+    """Return the distribution on low..high of min(max(G, low), high), G geometric."""
+    return _between([geometric_tail(ratio, k) for k in range(low + 1, high + 1)])
 
 
 def _between(tails: list[Fraction]) -> list[Fraction]:

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection._search import BaseSearchCV  # the base of all searches
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
@@ -97,7 +97,7 @@ def through_reports(estimator: Any, truth: float, other: float) -> Any:
     """
     if type(estimator) is LogisticRegression:
         return LogisticOfReports(truth, other, **estimator.get_params())
-    inner = "estimator" if isinstance(estimator, BaseSearchCV) else None
+    inner = "estimator" if isinstance(estimator, (GridSearchCV, RandomizedSearchCV)) else None
     inner = estimator.steps[-1][0] if isinstance(estimator, Pipeline) else inner
     if inner is None:
         return estimator

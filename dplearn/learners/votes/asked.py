@@ -90,7 +90,7 @@ class Scores:
         n_rows = rows.shape[0]  # before the teacher may change them
         known = np.asarray(teacher.classes_)
         likely = np.asarray(teacher.predict_proba(rows), dtype=np.float64)
-        if likely.shape != (n_rows, known.size):
+        if likely.shape != (n_rows, *known.shape):
             return np.full((n_rows, self.width), NO_VOTE)
         places = places_of(self.classes, known)
         scores = np.zeros((n_rows, len(self.classes)))
