@@ -372,7 +372,7 @@ class Trial:
             fitted = self.fitted(index, budget, dice, places=train, gaussian=gaussian)
             counts = counts + statistic.of(fitted, *self._at(test))
         n = self.table.tested
-        assert ((statistic.low * n <= counts) & (counts <= statistic.steps * n)).all()
+        assert ((statistic.low * n <= counts) & (counts <= statistic.high * n)).all()
         return counts, fitted if len(self.table.splits) == 1 else None
 
 

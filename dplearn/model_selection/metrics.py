@@ -292,12 +292,12 @@ def minus_a_mean(statistic: Statistic, most: float, *, root: bool = False) -> Me
         return -math.sqrt(most * share) if root else 0.0 - most * share
 
     def value(table: NoisyTable) -> float:
-        return negated(int(table.counts[0]) / (table.n * table.statistic.steps))
+        return negated(int(table.counts[0]) / (table.n * table.statistic.high))
 
     def bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
         reach, noisy = table.reach(1, beta / (4 if population else 2)), int(table.counts[0])
         extra = 0.5 * table.n  # each record's number is rounded by half a step at most
-        steps = table.n * table.statistic.steps
+        steps = table.n * table.statistic.high
         low = min(1.0, max(0.0, (noisy - reach - extra) / steps))
         high = max(0.0, min(1.0, (noisy + reach + extra) / steps))
         if population:
@@ -309,7 +309,7 @@ def minus_a_mean(statistic: Statistic, most: float, *, root: bool = False) -> Me
 
 
 def _r2_value(table: NoisyTable) -> float:
-    error, code, square = (int(each) / (table.n * table.statistic.steps) for each in table.counts)
+    error, code, square = (int(each) / (table.n * table.statistic.high) for each in table.counts)
     spread = square - code**2
     return 1 - max(error, 0.0) / spread if spread > 0 else math.nan
 
@@ -317,7 +317,7 @@ def _r2_value(table: NoisyTable) -> float:
 def _r2_bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
     """Bound 1 - E[e^2] / (E[u^2] - E[u]^2) by bounds on these means; u lies in [-1/2, 1/2]."""
     share, n = (beta / 6 if population else beta / 3), table.n
-    steps = n * table.statistic.steps
+    steps = n * table.statistic.high
 
     def ends(cell: int, down: float, up: float, low: float, high: float) -> Interval:
         # The rounding of a record's number moves it by `down` steps at most, and by `up` steps upwards.

@@ -505,7 +505,7 @@ def _score_error(plan: SearchPlan, beta: Fraction) -> float:
     tables = plan.n_candidates if plan.method == NOISY_SCORES else 1
     spent = _half(plan.scoring) if plan.method == FLIPS else plan.scoring
     noise = statistic.noise(spent, tables=tables, tests=public.exposure.tests)
-    n_cells, most = tables * statistic.n_cells, public.tested * statistic.steps
+    n_cells, most = tables * statistic.n_cells, public.tested * statistic.high
     reach = noise.reach(1, beta / (2 * n_cells), n_cells=n_cells, room=most)
     return float((reach + 1) / int(most))
 

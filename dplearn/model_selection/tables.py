@@ -62,6 +62,11 @@ class Statistic(ABC):
         return 0
 
     @property
+    def high(self) -> int:
+        """The greatest contribution of one record to a cell."""
+        return self.steps
+
+    @property
     def moved(self) -> int:
         """The number of cells, or of groups of them, that one replaced record moves by `steps` at most."""
         return 1
@@ -420,7 +425,7 @@ class NoisyTable:
     @property
     def room(self) -> int:
         """The distance of the ends of a noisy cell from any true value, if there are several cells."""
-        return self.n * (self.statistic.steps - self.statistic.low)
+        return self.n * (self.statistic.high - self.statistic.low)
 
     def reach(self, cells: int, beta: Any) -> int:
         """Return the distance that the error of a sum of cells exceeds, upwards, with probability <= beta."""
@@ -445,6 +450,6 @@ def noisy_table(counts: Counts, n: int, statistic: Statistic, noise: TableNoise,
     """Release a table. A single cell is clipped to its possible values; ends of several, whose sums must not
     be biased, are farther away.
     """
-    room = n * (statistic.steps - statistic.low) if statistic.n_cells > 1 else 0
-    low, high = n * statistic.low - room, n * statistic.steps + room
+    room = n * (statistic.high - statistic.low) if statistic.n_cells > 1 else 0
+    low, high = n * statistic.low - room, n * statistic.high + room
     return NoisyTable(noise.added(counts, low=low, high=high, dice=dice), n, noise, statistic)

@@ -357,7 +357,7 @@ def test_a_replaced_record_moves_a_table_by_its_sensitivity_and_no_more(statisti
     moves = [first - last for first in tables for last in tables]
     assert max(np.abs(move).sum() for move in moves) == statistic.l1
     assert max((move**2).sum() for move in moves) <= statistic.squared_l2
-    assert all((statistic.low <= table).all() and (table <= statistic.steps).all() for table in tables)
+    assert all((statistic.low <= table).all() and (table <= statistic.high).all() for table in tables)
     assert tables[0].size == statistic.n_cells
 
 
