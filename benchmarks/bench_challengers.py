@@ -169,15 +169,15 @@ def trees(
     generator: np.random.Generator,
     *,
     released: bool,
-    n_trees: int = 100,
+    n_trees: int = 300,
     depth: int = 3,
-    rate: float = 0.3,
-    reach: float = 0.7,
+    rate: float = 0.1,
+    reach: float = 0.35,
     prior: float = 1.0,
     share: float = 0.2,
     bins: int = 32,
 ) -> Predict:
-    """Boost oblivious trees; a record is in one leaf, with a residual of norm `reach` and a count of as much."""
+    """Boost oblivious trees. A record adds a residual of norm `reach`, and a count of as much, to a leaf."""
     rho, (n, d) = budget_of(epsilon), X.shape
     counts = np.bincount(codes, minlength=k) + noise(generator, k, math.sqrt(2), 0.05 * rho)
     shares = counts.clip(0.002 * n) / counts.clip(0.002 * n).sum()
@@ -252,8 +252,8 @@ def perturbed(
     epsilon: float,
     generator: np.random.Generator,
     *,
-    length: float = 0.6,
-    left: float = 0.8,
+    length: float = 0.25,
+    left: float = 0.9,
     ridge: float = 0.3,
 ) -> Predict:
     """Minimise the logistic loss plus a ridge plus a random linear function."""
@@ -355,7 +355,7 @@ def network(
     *,
     hidden: int = 32,
     n_steps: int = 24,
-    rate: float = 4.0,
+    rate: float = 16.0,
     reach: float = 1.0,
 ) -> np.ndarray | None:
     """Add a network to the first shapes; its weights are means over the second half of noisy steps."""
