@@ -25,7 +25,7 @@ LONG = {"bounds", "small_classes", "many_labels", "labels"}
 #: What people wrote; `intervals` to `releases` describe, the sizes are tested with their pages.
 BY_HAND = {
     *("errors", "warnings", "intervals", "releases", "learners", "meta_estimators", "clients"),
-    *("sizes_of_votes", "sizes_of_soft_labels"),
+    *("sizes_of_votes", "sizes_of_soft_labels", "challengers"),
     *("kasiviswanathan_2011", "feldman_2014", "bun_2015", "bun_2016", "bassily_2018"),
 }
 
