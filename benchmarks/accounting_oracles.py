@@ -147,7 +147,7 @@ WITHOUT: dict[str, tuple[str, str]] = {
         "chooses an order; every order gives a valid epsilon",
         "tests/privacy/test_conversion.py",
     ),
-    "privacy.conversion.decimal_up": _ROUNDS,
+    "privacy.conversion.as_decimal": _ROUNDS,
     "privacy.conversion.log_float": _ROUNDS,
     "privacy.conversion.rounded_up": _ROUNDS,
     "privacy.events.EVENTS": ("a registry", "tests/laws/test_events.py"),
