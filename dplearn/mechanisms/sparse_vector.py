@@ -161,12 +161,14 @@ class SparseVector:
             return 0
 
 
-@documented_by(SparseVector, Mechanism)
+@documented_by(Mechanism)
 class AboveThreshold(SparseVector):
     """Answers whether private values are above a threshold, until the first answer True.
 
     Parameters
     ----------
+    threshold : int
+        Public. The threshold before noise.
     privacy : ApproxDP
         Its `epsilon` is spent whole, when the object is made; its `delta` is not used.
 
