@@ -29,7 +29,7 @@ from dplearn.privacy.events import Event
 from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
-from dplearn.queries.noise import can_be_drawn, noise_of, norm_order, tolerance_of
+from dplearn.queries.noise import can_be_drawn, greatest_noise, noise_of, norm_order
 from dplearn.releases.quantiles import QuantileSearch, quantile_warnings, release_quantiles
 from dplearn.table import Columns, Table, as_table
 from dplearn.table.features import as_product
@@ -276,7 +276,7 @@ class BoxedColumnsFit(NumberColumnsFit):
             replace(self.cost, delta=delta, assumes=(*TABLE, *product.assumes)),
             noise,
             deviation,
-            tolerance_of(noise, deviation, size, failure),
+            greatest_noise(noise, deviation, size, failure),
             float(failure),
             n_samples=facts.n_samples + (0 if earlier is None else earlier.n_samples),
             product=product,

@@ -344,7 +344,7 @@ def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
     return CentralNoise.of(kind, privacy, n, **more)
 
 
-Plan = TypeVar("Plan")
+AnyPlan = TypeVar("AnyPlan")
 
 
 def norm_order(noise: str) -> int:
@@ -352,14 +352,16 @@ def norm_order(noise: str) -> int:
     return 1 if noise == "laplace" else 2
 
 
-def tolerance_of(noise: str, deviation: float, size: int, beta: Fraction) -> float:
+def greatest_noise(noise: str, deviation: float, size: int, beta: Fraction) -> float:
     """Return a bound on all of `size` numbers of noise, which holds with probability 1 - beta."""
     log = math.log(2 * size / beta)
     # Laplace noise of scale s has standard deviation s sqrt(2).
     return deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log))
 
 
-def first_drawn(plans: Iterable[Plan], can_be_drawn: Callable[[Plan], bool], epsilon: Fraction) -> Plan:
+def first_drawn(
+    plans: Iterable[AnyPlan], can_be_drawn: Callable[[AnyPlan], bool], epsilon: Fraction
+) -> AnyPlan:
     """Return the first of some plans, on ever coarser grids, whose noise can be drawn."""
     for plan in plans:
         if can_be_drawn(plan):

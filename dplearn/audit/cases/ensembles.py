@@ -181,9 +181,8 @@ def _case(
     return make(name, model(**chosen | parameters), labels, claim, free=free, **evidence)
 
 
-_ensemble = partial(
-    _case, ensemble_case, model=SubsampleAggregateClassifier, estimator=Extreme(), abstain_label="none"
-)
+_hard = partial(_case, model=SubsampleAggregateClassifier, estimator=Extreme(), abstain_label="none")
+_ensemble = partial(_hard, ensemble_case)
 _stable = partial(_ensemble, aggregation="sparse_vector")
 
 
@@ -213,15 +212,12 @@ _transfer = partial(
 #: Noise on the counts of three labels has many outcomes. Each of four teachers has one record, which takes
 #: every value, so that all 15 votes occur.
 LONG_CASES = tuple(
-    _case(
+    _hard(
         partial(ensemble_case, size=4),
         f"{each}_of_three_labels",
-        model=SubsampleAggregateClassifier,
         labels="abc",
         epsilon=16,
         free=4,
-        estimator=Extreme(),
-        abstain_label="none",
         max_queries=1,
         aggregation=each,
     )

@@ -53,7 +53,7 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import LabelledRows, Oracle, StatisticalQuery
 from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
-from dplearn.queries.noise import first_drawn, noise_of, norm_order, tolerance_of
+from dplearn.queries.noise import first_drawn, greatest_noise, noise_of, norm_order
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.targets import labels_assumed, read_labels
@@ -446,7 +446,7 @@ def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
     return replace(
         plan,
         deviation=deviation,
-        tolerance=tolerance_of(plan.noise, deviation, query.size, beta),
+        tolerance=greatest_noise(plan.noise, deviation, query.size, beta),
         noise_to_signal=deviation * spread / _NOISE_DOMINATED[plan.order],
     )
 

@@ -47,9 +47,9 @@ from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import LabelledRows, Oracle, VectorQuery
-from dplearn.queries.noise import can_be_drawn, first_drawn, noise_of, norm_order, tolerance_of
+from dplearn.queries.noise import can_be_drawn, first_drawn, greatest_noise, noise_of, norm_order
 from dplearn.releases.release import covers_sampling
-from dplearn.table import InMemory, Table
+from dplearn.table import as_table
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features
 from dplearn.table.targets import STEPS, TargetRange, read_target
@@ -480,8 +480,7 @@ class LinearFit(QueryFit):
 
     def run(self, summary: Any, plan: LinearPlan, dice: Dice) -> LinearModel:
         if self.cost.protects == "labels":  # the columns of all rows are public
-            table = summary if isinstance(summary, Table) else Table(InMemory(summary))
-            [moments] = table.sums(lambda rows: [second_moments(rows)[:-1, :-1]])
+            [moments] = as_table(summary).sums(lambda rows: [second_moments(rows)[:-1, :-1]])
             plan = replace(plan, known=moments)
         model: LinearModel = super().run(summary, plan, dice)
         return model
@@ -558,7 +557,7 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
     return replace(
         plan,
         deviation=deviation * unit,
-        tolerance=tolerance_of(plan.noise, deviation, plan.n_numbers - 1, beta) * unit,
+        tolerance=greatest_noise(plan.noise, deviation, plan.n_numbers - 1, beta) * unit,
         noise_to_signal=deviation * unit * math.sqrt(plan.n_numbers - 1) / _NOISE_DOMINATED,
     )
 
